@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/ctx.h"
+
+#include "base/cpu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *kiln_status_name(kiln_status code)
+{
+    switch (code) {
+#define NAME(name, text)                                                                           \
+    case KILN_##name: return #name;
+        KILN_STATUS_LIST(NAME)
+#undef NAME
+    }
+    return "?";
+}
+
+const char *kiln_version(void) { return KILN_VERSION_STRING; }
+
+static void copy_text(char *out, size_t size, const char *s)
+{
+    snprintf(out, size, "%s", s ? s : "");
+}
+
+static bool pick_target(kiln_ctx *c, const char *name)
+{
+    const char *native = kn_cpu_target();
+    if (!name || !*name || strcmp(name, "native") == 0) name = native;
+    if (strcmp(name, "x86-64-v3") != 0 && strcmp(name, "x86-64-v4") != 0) return false;
+    copy_text(c->target, sizeof c->target, name);
+    return true;
+}
+
+static bool pick_tier(kiln_ctx *c, const char *name)
+{
+    if (!name || !*name || strcmp(name, "auto") == 0) c->tier = -1;
+    else if (strcmp(name, "0") == 0) c->tier = 0;
+    else if (strcmp(name, "2") == 0) c->tier = 2;
+    else return false;
+    return true;
+}
+
+kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
+{
+    kiln_ctx_opts o = {0};
+    if (opts) memcpy(&o, opts, opts->size && opts->size < sizeof o ? opts->size : sizeof o);
+    kn_alloc alloc = o.alloc ? (kn_alloc){o.alloc, o.alloc_ud} : kn_alloc_default;
+    *out = NULL;
+    kiln_ctx *c = kn_new(&alloc, sizeof *c);
+    if (!c) return KILN_NOMEM;
+    c->alloc = alloc;
+    c->warn = o.warn;
+    c->warn_ud = o.warn_ud;
+    copy_text(c->dump_dir, sizeof c->dump_dir, o.dump_dir ? o.dump_dir : getenv("KILN_DUMP"));
+    bool ok = pick_target(c, o.target ? o.target : getenv("KILN_TARGET"));
+    if (o.tier_set) {
+        ok = ok && (o.tier == 0 || o.tier == 2 || o.tier == -1);
+        c->tier = o.tier;
+    } else {
+        ok = ok && pick_tier(c, getenv("KILN_TIER"));
+    }
+    if (!ok) {
+        kiln_ctx_release(c);
+        return KILN_INVALID;
+    }
+    *out = c;
+    return KILN_OK;
+}
+
+void kiln_ctx_release(kiln_ctx *ctx)
+{
+    if (!ctx) return;
+    kn_alloc a = ctx->alloc;
+    kn_free(&a, ctx, sizeof *ctx);
+}
+
+const kiln_diag *kiln_ctx_error(const kiln_ctx *ctx) { return &ctx->error; }
+
+/* The line of `text` that holds the place. */
+static void excerpt(char *out, size_t size, kn_place at)
+{
+    out[0] = 0;
+    if (!at.text || at.line <= 0) return;
+    const char *p = at.text;
+    for (int l = 1; l < at.line && p; l++) {
+        p = strchr(p, '\n');
+        if (p) p++;
+    }
+    if (!p) return;
+    size_t n = strcspn(p, "\r\n");
+    if (n >= size) n = size - 1;
+    memcpy(out, p, n);
+    out[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (out[i] == '\t') out[i] = ' ';
+}
+
+static void set_place(kiln_diag *d, const char *kind, kn_place at, const char *accepted)
+{
+    copy_text(d->kind, sizeof d->kind, kind);
+    copy_text(d->file, sizeof d->file, at.file);
+    d->line = at.line;
+    d->column = at.column;
+    excerpt(d->excerpt, sizeof d->excerpt, at);
+    copy_text(d->accepted, sizeof d->accepted, accepted);
+}
+
+kiln_status kn_fail(kiln_ctx *ctx, kiln_status code, const char *fmt, ...)
+{
+    kiln_diag *d = &ctx->error;
+    memset(d, 0, sizeof *d);
+    d->code = code;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(d->message, sizeof d->message, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+kiln_status kn_fail_at(kiln_ctx *ctx, kiln_status code, const char *kind, kn_place at, const char *accepted, const char *fmt,
+                       ...)
+{
+    kiln_diag *d = &ctx->error;
+    memset(d, 0, sizeof *d);
+    d->code = code;
+    set_place(d, kind, at, accepted);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(d->message, sizeof d->message, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+void kn_warn_at(kiln_ctx *ctx, const char *kind, kn_place at, const char *fmt, ...)
+{
+    if (!ctx->warn) return;
+    kiln_diag d = {.code = KILN_OK};
+    set_place(&d, kind, at, NULL);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(d.message, sizeof d.message, fmt, ap);
+    va_end(ap);
+    ctx->warn(ctx->warn_ud, &d);
+}
+
+kiln_status kn_nomem(kiln_ctx *ctx) { return kn_fail(ctx, KILN_NOMEM, "out of memory"); }
+
+void kn_note(kiln_ctx *ctx, const char *fmt, ...)
+{
+    kiln_diag *d = &ctx->error;
+    if (d->n_notes >= KILN_DIAG_NOTES) return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(d->notes[d->n_notes++], sizeof d->notes[0], fmt, ap);
+    va_end(ap);
+}
+
+/* Appends like snprintf to a text of `size` bytes whose length so far is *n. */
+static void append(char *out, size_t size, size_t *n, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void append(char *out, size_t size, size_t *n, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int k = vsnprintf(*n < size ? out + *n : NULL, *n < size ? size - *n : 0, fmt, ap);
+    va_end(ap);
+    if (k > 0) *n += (size_t)k;
+}
+
+size_t kiln_diag_format(const kiln_diag *d, char *out, size_t out_bytes)
+{
+    size_t n = 0;
+    if (d->file[0]) append(out, out_bytes, &n, "%s:", d->file);
+    if (d->line > 0) append(out, out_bytes, &n, "%d:", d->line);
+    if (d->line > 0 && d->column > 0) append(out, out_bytes, &n, "%d:", d->column);
+    append(out, out_bytes, &n, "%s%s: %s", n ? " " : "", d->code == KILN_OK ? "warning" : "error", d->message);
+    if (d->kind[0]) append(out, out_bytes, &n, " [%s]", d->kind);
+    if (d->excerpt[0]) {
+        append(out, out_bytes, &n, "\n  %s", d->excerpt);
+        if (d->column > 0) append(out, out_bytes, &n, "\n  %*s^", d->column - 1, "");
+    }
+    if (d->accepted[0]) append(out, out_bytes, &n, "\n  accepted: %s", d->accepted);
+    for (int i = 0; i < d->n_notes; i++) append(out, out_bytes, &n, "\n  note: %s", d->notes[i]);
+    return n;
+}

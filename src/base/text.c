@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void kn_text_init(kn_text *t, const kn_alloc *alloc) { *t = (kn_text){.alloc = alloc ? *alloc : kn_alloc_default}; }
+
+void kn_text_fini(kn_text *t)
+{
+    if (t->cap) kn_free(&t->alloc, t->s, t->cap);
+    *t = (kn_text){.alloc = t->alloc};
+}
+
+static bool reserve(kn_text *t, size_t extra)
+{
+    if (t->failed) return false;
+    size_t need;
+    if (!kn_add_size(t->n, extra, &need) || !kn_add_size(need, 1, &need)) return !(t->failed = true);
+    if (need <= t->cap) return true;
+    size_t cap = t->cap ? t->cap * 2 : 256;
+    if (cap < need) cap = need;
+    char *s = t->alloc.fn(t->alloc.ud, t->cap ? t->s : NULL, t->cap, cap, 16);
+    if (!s) return !(t->failed = true);
+    t->s = s;
+    t->cap = cap;
+    return true;
+}
+
+void kn_text_addn(kn_text *t, const char *s, size_t n)
+{
+    if (!reserve(t, n)) return;
+    if (n) memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = 0;
+}
+
+void kn_text_add(kn_text *t, const char *s) { kn_text_addn(t, s, strlen(s)); }
+void kn_text_char(kn_text *t, char c) { kn_text_addn(t, &c, 1); }
+
+void kn_text_printf(kn_text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0 || !reserve(t, (size_t)n)) return;
+    va_start(ap, fmt);
+    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    t->n += (size_t)n;
+}
+
+/* The host may have set any locale: the decimal point is put back. */
+static void point(char *s)
+{
+    const char *p = localeconv()->decimal_point;
+    if (p[0] == '.' && p[1] == 0) return;
+    char *at = strstr(s, p);
+    if (!at) return;
+    *at = '.';
+    memmove(at + 1, at + strlen(p), strlen(at + strlen(p)) + 1);
+}
+
+size_t kn_double_repr(double v, char out[40])
+{
+    if (isnan(v)) return (size_t)snprintf(out, 40, "nan");
+    if (isinf(v)) return (size_t)snprintf(out, 40, v < 0 ? "-inf" : "inf");
+    char digits[40];
+    int precision = 0;
+    for (; precision < 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*e", precision, v);
+        if (strtod(digits, NULL) == v) break;
+    }
+    point(digits);
+    char *e = strchr(digits, 'e');
+    int exponent = atoi(e + 1);
+    if (exponent < -4 || exponent >= 16) {
+        *e = 0;
+        return (size_t)snprintf(out, 40, "%se%s%02d", digits, exponent < 0 ? "-" : "+", abs(exponent));
+    }
+    int decimals = precision > exponent ? precision - exponent : 1;
+    size_t n = (size_t)snprintf(out, 40, "%.*f", decimals, v);
+    point(out);
+    return n;
+}
+
+void kn_text_double(kn_text *t, double v)
+{
+    char s[40];
+    kn_text_addn(t, s, kn_double_repr(v, s));
+}
+
+static bool digit(const char *s, const char *end) { return s < end && *s >= '0' && *s <= '9'; }
+
+const char *kn_read_double(const char *s, const char *end, double *out)
+{
+    const char *p = s;
+    if (p < end && (*p == '-' || *p == '+')) p++;
+    const char *first = p;
+    while (digit(p, end)) p++;
+    size_t digits = (size_t)(p - first);
+    if (p < end && *p == '.') {
+        const char *after = ++p;
+        while (digit(p, end)) p++;
+        digits += (size_t)(p - after);
+    }
+    if (digits == 0) return s;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        const char *q = p + 1;
+        if (q < end && (*q == '-' || *q == '+')) q++;
+        if (digit(q, end)) {
+            while (digit(q, end)) q++;
+            p = q;
+        }
+    }
+    char small[64], *copy = small;
+    size_t n = (size_t)(p - s);
+    if (n >= sizeof small && !(copy = malloc(n + 1))) return s;
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    const char *dot = localeconv()->decimal_point;
+    if (!(dot[0] == '.' && dot[1] == 0)) {
+        char *at = strchr(copy, '.');
+        if (at) *at = dot[0];
+    }
+    *out = strtod(copy, NULL);
+    if (copy != small) free(copy);
+    return p;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 48 };
+    size_t n = strlen(a), m = strlen(b), row[MOST + 1];
+    if (n > MOST || m > MOST) return MOST;
+    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            if (up + 1 < best) best = up + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = up;
+        }
+    }
+    return row[m];
+}
+
+const char *kn_nearest(const char *word, const char *const *names, size_t n)
+{
+    size_t best = 3;
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, names[i]);
+        if (d < best && (d * 2 <= strlen(word) || d == 1)) {
+            best = d;
+            found = names[i];
+        }
+    }
+    return found;
+}
