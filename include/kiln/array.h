@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Element types, array types and arrays.
+ *
+ *      kiln_array *x;
+ *      kiln_array_create(ctx, (kiln_type){KILN_F64, 1, (int64_t[]){3}}, &x);
+ *      double *v = kiln_array_data(x);
+ *
+ *  Arrays are dense, row-major, and aligned to 64 bytes unless they wrap the caller's memory.
+ */
+#ifndef KILN_ARRAY_H
+#define KILN_ARRAY_H
+
+#include "kiln/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, spelling in jaxprs, numpy's name, bits in memory, kind: b bool, i signed, u unsigned, f float, c complex, k key */
+#define KILN_DTYPE_LIST(X)                                                                         \
+    X(BOOL, "bool", "bool", 8, 'b')                                                                \
+    X(I4, "i4", "int4", 8, 'i')                                                                    \
+    X(I8, "i8", "int8", 8, 'i')                                                                    \
+    X(I16, "i16", "int16", 16, 'i')                                                                \
+    X(I32, "i32", "int32", 32, 'i')                                                                \
+    X(I64, "i64", "int64", 64, 'i')                                                                \
+    X(U4, "u4", "uint4", 8, 'u')                                                                   \
+    X(U8, "u8", "uint8", 8, 'u')                                                                   \
+    X(U16, "u16", "uint16", 16, 'u')                                                               \
+    X(U32, "u32", "uint32", 32, 'u')                                                               \
+    X(U64, "u64", "uint64", 64, 'u')                                                               \
+    X(F16, "f16", "float16", 16, 'f')                                                              \
+    X(BF16, "bf16", "bfloat16", 16, 'f')                                                           \
+    X(F32, "f32", "float32", 32, 'f')                                                              \
+    X(F64, "f64", "float64", 64, 'f')                                                              \
+    X(C64, "c64", "complex64", 64, 'c')                                                            \
+    X(C128, "c128", "complex128", 128, 'c')                                                        \
+    X(KEY, "key<fry>", "key<fry>", 64, 'k')                                                        \
+    X(FLOAT0, "float0", "float0", 0, '0')                                                          \
+    X(TOKEN, "Tok", "Tok", 0, 't')
+
+typedef enum kiln_dtype {
+#define KILN_DTYPE_ENUM(name, text, numpy, bits, kind) KILN_##name,
+    KILN_DTYPE_LIST(KILN_DTYPE_ENUM)
+#undef KILN_DTYPE_ENUM
+        KILN_N_DTYPES
+} kiln_dtype;
+
+KILN_API const char *kiln_dtype_name(kiln_dtype d);   /**< "f32" */
+KILN_API const char *kiln_dtype_numpy(kiln_dtype d);  /**< "float32" */
+KILN_API size_t kiln_dtype_bytes(kiln_dtype d);
+KILN_API char kiln_dtype_kind(kiln_dtype d);          /**< 'b' 'i' 'u' 'f' 'c' 'k' ... */
+/** false when no dtype has this name (either spelling). */
+KILN_API bool kiln_dtype_from_name(const char *name, size_t n, kiln_dtype *out);
+
+/** An element type and a shape. `dims` is borrowed: whoever returns a type says how long it lives. */
+typedef struct kiln_type {
+    kiln_dtype dtype;
+    uint32_t rank;
+    const int64_t *dims;
+} kiln_type;
+
+#define KILN_SCALAR(dt) ((kiln_type){.dtype = (dt)})
+#define KILN_VECTOR(dt, n) ((kiln_type){(dt), 1, (const int64_t[]){(n)}})
+
+KILN_API bool kiln_type_equal(kiln_type a, kiln_type b);
+/** Number of elements; -1 when it does not fit in 63 bits. */
+KILN_API int64_t kiln_type_size(kiln_type t);
+/** "f32[2,3]"; as snprintf. */
+KILN_API size_t kiln_type_format(kiln_type t, char *out, size_t out_bytes);
+
+typedef struct kiln_array kiln_array;
+
+/** A new array, contents zero. Errors: KILN_NOMEM; KILN_SHAPE a negative or overflowing size. Threads: any. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_create(kiln_ctx *ctx, kiln_type type, kiln_array **out);
+/** Wraps memory of the caller, which must outlive the array; `release` (may be NULL) is called with it at the end. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_wrap(kiln_ctx *ctx, kiln_type type, void *data,
+                                                    void (*release)(void *ud, void *data), void *ud, kiln_array **out);
+KILN_API kiln_array *kiln_array_retain(kiln_array *a); /**< atomic; returns a */
+KILN_API void kiln_array_release(kiln_array *a);       /**< atomic; NULL is fine */
+KILN_API kiln_type kiln_array_type(const kiln_array *a); /**< dims live as long as the array */
+KILN_API void *kiln_array_data(kiln_array *a);
+KILN_API const void *kiln_array_read(const kiln_array *a);
+KILN_API size_t kiln_array_bytes(const kiln_array *a);
+
+/** Reads a .npy file. Errors: KILN_IO, KILN_CORRUPT, KILN_UNSUPPORTED (Fortran order is converted; object arrays are refused). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_load(kiln_ctx *ctx, const char *path, kiln_array **out);
+/** Writes a .npy file: a temporary name, then rename, so that a reader never meets half a file. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_save(kiln_ctx *ctx, const char *path, const kiln_array *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
