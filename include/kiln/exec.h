@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Executables: one native function per program.
+ *
+ *      kiln_exec *f;
+ *      kiln_compile(ctx, program, NULL, &f);
+ *      kiln_exec_call(ctx, f, in, out);
+ *
+ *  An executable is immutable and may be called from many threads at once. The raw entry is described in docs/abi.md. */
+#ifndef KILN_EXEC_H
+#define KILN_EXEC_H
+
+#include "kiln/prog.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kiln_exec kiln_exec;
+
+typedef struct kiln_compile_opts {
+    size_t size;
+    int tier;             /**< 0 or 2; -1 (default): the context's */
+    const char *target;   /**< NULL: the context's */
+    unsigned vector_bits; /**< 0: the target's; 64, 128, 256, 512: at most so many bits a vector (tests) */
+    int register_elements; /**< arrays of at most so many elements live in registers; -1 (default): 16 */
+    bool no_fusion;       /**< every equation its own nest (tests) */
+    bool ticks;           /**< instrument nest borders: kiln_call.ticks receives clock ticks per scope */
+    const char *label;    /**< name in dumps and profiles */
+    const bool *donated;  /**< per input: its buffer may be overwritten and may equal an output's; NULL: none */
+} kiln_compile_opts;
+#define KILN_COMPILE_OPTS_INIT {.size = sizeof(kiln_compile_opts), .tier = -1, .register_elements = -1}
+
+/** Compile a program to native code.
+ *  Errors: KILN_UNSUPPORTED an operation has no loop rule (named, with its source line); KILN_COMPILE code generation
+ *  failed or is not installed; KILN_NOMEM. Threads: the context's. Cost: milliseconds, linear in the program. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, kiln_exec **out);
+KILN_API kiln_exec *kiln_exec_retain(kiln_exec *f);
+KILN_API void kiln_exec_release(kiln_exec *f);
+
+/** Checked call: types are compared, results are new arrays. */
+KILN_API KILN_NODISCARD kiln_status kiln_exec_call(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in, kiln_array **out);
+
+struct kiln_table; /**< routines that generated code calls */
+
+/** One call's frame. Zero it, set what is wanted. */
+typedef struct kiln_call {
+    const volatile bool *stop; /**< polled by long loops; NULL: never */
+    uint64_t *ticks;           /**< per scope, only of executables compiled with `ticks` */
+    int32_t status;            /**< out: 0, or KILN_CANCELLED */
+    int32_t reserved;
+} kiln_call;
+
+/** The generated function. `buffers`: inputs (constants excluded), then outputs, each dense, row-major, aligned to its element
+ *  size; outputs must not overlap anything but a donated input. `scratch`: kiln_exec_scratch_bytes, 64-byte aligned.
+ *  No allocation, no lock, no system call; the caller's floating-point mode is kept. */
+typedef int (*kiln_entry)(void *const *buffers, void *scratch, const struct kiln_table *table, kiln_call *call);
+KILN_API kiln_entry kiln_exec_entry(const kiln_exec *f);
+KILN_API const struct kiln_table *kiln_exec_table(const kiln_exec *f);
+KILN_API size_t kiln_exec_scratch_bytes(const kiln_exec *f);
+/** Unchecked call through the raw entry: returns its status. */
+KILN_API int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scratch, kiln_call *call);
+
+/** Integers of the compile. */
+typedef struct kiln_exec_info {
+    uint64_t equations, lowered_ops, time_loops, nests, copies, exit_copies, calls_out, scalar_calls, code_bytes, scratch_bytes;
+    double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
+    int tier;
+    uint32_t n_scopes; /**< for ticks */
+} kiln_exec_info;
+KILN_API void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out);
+/** Name of tick slot i: the scope of equations, e.g. "node:spring". */
+KILN_API const char *kiln_exec_scope(const kiln_exec *f, uint32_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Tracing: array programs written in C.
+ *
+ *      kiln_trace *t;
+ *      kiln_trace_begin(ctx, &t);
+ *      kiln_val x = kiln_input(t, "x", (kiln_type){KILN_F32, 1, (int64_t[]){1000}});
+ *      kiln_val y = kiln_mul(t, kiln_sin(t, x), kiln_exp(t, kiln_neg(t, x)));
+ *      kiln_output(t, "y", y);
+ *      kiln_prog *p;
+ *      if (kiln_trace_finish(t, &p) != KILN_OK) puts(kiln_ctx_error(ctx)->message);
+ *
+ *  A value is a small handle. Errors are sticky: an operation on bad operands returns a value all the same, the first error is
+ *  kept with the operation, the types and the caller's file and line, and kiln_trace_finish reports it. Scalars broadcast;
+ *  numbers made by kiln_num are weak: they take the element type of the array they meet, rounded once.
+ */
+#ifndef KILN_TRACE_H
+#define KILN_TRACE_H
+
+#include "kiln/prog.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kiln_trace kiln_trace;
+typedef struct kiln_val {
+    uint32_t id; /**< 0 is no value */
+} kiln_val;
+
+KILN_API KILN_NODISCARD kiln_status kiln_trace_begin(kiln_ctx *ctx, kiln_trace **out);
+/** Ends the trace and frees it. Errors: the first error of the trace. */
+KILN_API KILN_NODISCARD kiln_status kiln_trace_finish(kiln_trace *t, kiln_prog **out);
+KILN_API void kiln_trace_cancel(kiln_trace *t); /**< frees an unfinished trace; NULL is fine */
+
+KILN_API kiln_val kiln_input(kiln_trace *t, const char *name, kiln_type type);
+KILN_API void kiln_output(kiln_trace *t, const char *name, kiln_val v);
+/** A closed-over array: stored as data, never as code. The array is retained. */
+KILN_API kiln_val kiln_const(kiln_trace *t, kiln_array *value);
+KILN_API kiln_val kiln_num(kiln_trace *t, double v);                      /**< weak number */
+KILN_API kiln_val kiln_scalar(kiln_trace *t, kiln_dtype dtype, double v); /**< of this type, rounded once */
+KILN_API kiln_val kiln_int(kiln_trace *t, kiln_dtype dtype, int64_t v);
+KILN_API kiln_type kiln_val_type(const kiln_trace *t, kiln_val v); /**< dims live as long as the trace */
+
+/** Scopes nest; equations carry the path ("node:spring"). Profiles attribute time to them. */
+KILN_API void kiln_scope_push(kiln_trace *t, const char *name);
+KILN_API void kiln_scope_pop(kiln_trace *t);
+/** The place that the operations that follow come from (a line of a model file); NULL: the C line of each call. */
+KILN_API void kiln_place(kiln_trace *t, const char *file, int line, int column);
+/** Records an error of the caller's own; sticky like all others. */
+KILN_API void kiln_trace_fail(kiln_trace *t, kiln_status code, const char *message);
+KILN_API bool kiln_trace_ok(const kiln_trace *t);
+
+/** The forms behind the macros: an elementwise operation by the primitive's name. */
+KILN_API kiln_val kiln_op1(kiln_trace *t, const char *prim, kiln_val a, const char *file, int line);
+KILN_API kiln_val kiln_op2(kiln_trace *t, const char *prim, kiln_val a, kiln_val b, const char *file, int line);
+KILN_API kiln_val kiln_op3(kiln_trace *t, const char *prim, kiln_val a, kiln_val b, kiln_val c, const char *file, int line);
+
+#define kiln_add(t, a, b) kiln_op2((t), "add", (a), (b), __FILE__, __LINE__)
+#define kiln_sub(t, a, b) kiln_op2((t), "sub", (a), (b), __FILE__, __LINE__)
+#define kiln_mul(t, a, b) kiln_op2((t), "mul", (a), (b), __FILE__, __LINE__)
+#define kiln_div(t, a, b) kiln_op2((t), "div", (a), (b), __FILE__, __LINE__)
+#define kiln_rem(t, a, b) kiln_op2((t), "rem", (a), (b), __FILE__, __LINE__)
+#define kiln_min(t, a, b) kiln_op2((t), "min", (a), (b), __FILE__, __LINE__)
+#define kiln_max(t, a, b) kiln_op2((t), "max", (a), (b), __FILE__, __LINE__)
+#define kiln_pow(t, a, b) kiln_op2((t), "pow", (a), (b), __FILE__, __LINE__)
+#define kiln_atan2(t, a, b) kiln_op2((t), "atan2", (a), (b), __FILE__, __LINE__)
+#define kiln_eq(t, a, b) kiln_op2((t), "eq", (a), (b), __FILE__, __LINE__)
+#define kiln_ne(t, a, b) kiln_op2((t), "ne", (a), (b), __FILE__, __LINE__)
+#define kiln_lt(t, a, b) kiln_op2((t), "lt", (a), (b), __FILE__, __LINE__)
+#define kiln_le(t, a, b) kiln_op2((t), "le", (a), (b), __FILE__, __LINE__)
+#define kiln_gt(t, a, b) kiln_op2((t), "gt", (a), (b), __FILE__, __LINE__)
+#define kiln_ge(t, a, b) kiln_op2((t), "ge", (a), (b), __FILE__, __LINE__)
+#define kiln_and(t, a, b) kiln_op2((t), "and", (a), (b), __FILE__, __LINE__)
+#define kiln_or(t, a, b) kiln_op2((t), "or", (a), (b), __FILE__, __LINE__)
+#define kiln_xor(t, a, b) kiln_op2((t), "xor", (a), (b), __FILE__, __LINE__)
+#define kiln_not(t, a) kiln_op1((t), "not", (a), __FILE__, __LINE__)
+#define kiln_neg(t, a) kiln_op1((t), "neg", (a), __FILE__, __LINE__)
+#define kiln_abs(t, a) kiln_op1((t), "abs", (a), __FILE__, __LINE__)
+#define kiln_sign(t, a) kiln_op1((t), "sign", (a), __FILE__, __LINE__)
+#define kiln_floor(t, a) kiln_op1((t), "floor", (a), __FILE__, __LINE__)
+#define kiln_ceil(t, a) kiln_op1((t), "ceil", (a), __FILE__, __LINE__)
+#define kiln_sqrt(t, a) kiln_op1((t), "sqrt", (a), __FILE__, __LINE__)
+#define kiln_exp(t, a) kiln_op1((t), "exp", (a), __FILE__, __LINE__)
+#define kiln_log(t, a) kiln_op1((t), "log", (a), __FILE__, __LINE__)
+#define kiln_sin(t, a) kiln_op1((t), "sin", (a), __FILE__, __LINE__)
+#define kiln_cos(t, a) kiln_op1((t), "cos", (a), __FILE__, __LINE__)
+#define kiln_tan(t, a) kiln_op1((t), "tan", (a), __FILE__, __LINE__)
+#define kiln_tanh(t, a) kiln_op1((t), "tanh", (a), __FILE__, __LINE__)
+#define kiln_is_finite(t, a) kiln_op1((t), "is_finite", (a), __FILE__, __LINE__)
+/** which ? a : b (note: the primitive select_n takes the case for false first) */
+#define kiln_select(t, which, a, b) kiln_op3((t), "select_n", (which), (b), (a), __FILE__, __LINE__)
+
+KILN_API kiln_val kiln_convert_at(kiln_trace *t, kiln_val a, kiln_dtype to, const char *file, int line);
+KILN_API kiln_val kiln_reshape_at(kiln_trace *t, kiln_val a, uint32_t rank, const int64_t *dims, const char *file, int line);
+/** dims[i] of the result that dimension i of `a` becomes: `at` holds a's rank entries */
+KILN_API kiln_val kiln_broadcast_at(kiln_trace *t, kiln_val a, uint32_t rank, const int64_t *dims, const int64_t *at, const char *file, int line);
+KILN_API kiln_val kiln_transpose_at(kiln_trace *t, kiln_val a, const int64_t *permutation, const char *file, int line);
+/** strides may be NULL (all 1) */
+KILN_API kiln_val kiln_slice_at(kiln_trace *t, kiln_val a, const int64_t *start, const int64_t *limit, const int64_t *strides, const char *file, int line);
+/** start: one integer scalar per dimension, clamped */
+KILN_API kiln_val kiln_dynamic_slice_at(kiln_trace *t, kiln_val a, const kiln_val *start, const int64_t *sizes, const char *file, int line);
+KILN_API kiln_val kiln_dynamic_update_slice_at(kiln_trace *t, kiln_val a, kiln_val update, const kiln_val *start, const char *file, int line);
+KILN_API kiln_val kiln_concatenate_at(kiln_trace *t, const kiln_val *parts, uint32_t n, int64_t dimension, const char *file, int line);
+/** lo, hi, interior per dimension */
+KILN_API kiln_val kiln_pad_at(kiln_trace *t, kiln_val a, kiln_val value, const int64_t *lo, const int64_t *hi, const int64_t *interior, const char *file, int line);
+KILN_API kiln_val kiln_iota_at(kiln_trace *t, kiln_type type, int64_t dimension, const char *file, int line);
+/** prim: reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor */
+KILN_API kiln_val kiln_reduce_at(kiln_trace *t, const char *prim, kiln_val a, const int64_t *axes, uint32_t n_axes, const char *file, int line);
+/** prim: cumsum, cumprod, cummax, cummin */
+KILN_API kiln_val kiln_cumulative_at(kiln_trace *t, const char *prim, kiln_val a, int64_t axis, bool reverse, const char *file, int line);
+KILN_API kiln_val kiln_dot_at(kiln_trace *t, kiln_val a, kiln_val b, const int64_t *contract_a, const int64_t *contract_b, uint32_t n_contract,
+                              const int64_t *batch_a, const int64_t *batch_b, uint32_t n_batch, const char *file, int line);
+
+#define kiln_convert(t, a, to) kiln_convert_at((t), (a), (to), __FILE__, __LINE__)
+#define kiln_reshape(t, a, rank, dims) kiln_reshape_at((t), (a), (rank), (dims), __FILE__, __LINE__)
+#define kiln_broadcast(t, a, rank, dims, at) kiln_broadcast_at((t), (a), (rank), (dims), (at), __FILE__, __LINE__)
+#define kiln_transpose(t, a, permutation) kiln_transpose_at((t), (a), (permutation), __FILE__, __LINE__)
+#define kiln_slice(t, a, start, limit, strides) kiln_slice_at((t), (a), (start), (limit), (strides), __FILE__, __LINE__)
+#define kiln_dynamic_slice(t, a, start, sizes) kiln_dynamic_slice_at((t), (a), (start), (sizes), __FILE__, __LINE__)
+#define kiln_dynamic_update_slice(t, a, update, start) kiln_dynamic_update_slice_at((t), (a), (update), (start), __FILE__, __LINE__)
+#define kiln_concatenate(t, parts, n, dimension) kiln_concatenate_at((t), (parts), (n), (dimension), __FILE__, __LINE__)
+#define kiln_pad(t, a, value, lo, hi, interior) kiln_pad_at((t), (a), (value), (lo), (hi), (interior), __FILE__, __LINE__)
+#define kiln_iota(t, type, dimension) kiln_iota_at((t), (type), (dimension), __FILE__, __LINE__)
+#define kiln_reduce(t, prim, a, axes, n_axes) kiln_reduce_at((t), (prim), (a), (axes), (n_axes), __FILE__, __LINE__)
+#define kiln_cumulative(t, prim, a, axis, reverse) kiln_cumulative_at((t), (prim), (a), (axis), (reverse), __FILE__, __LINE__)
+#define kiln_dot(t, a, b, ca, cb, nc, ba, bb, nb) kiln_dot_at((t), (a), (b), (ca), (cb), (nc), (ba), (bb), (nb), __FILE__, __LINE__)
+
+/** Sum of all elements, as a scalar. */
+#define kiln_sum_all(t, a) kiln_reduce_at((t), "reduce_sum", (a), NULL, UINT32_MAX, __FILE__, __LINE__)
+#define kiln_max_all(t, a) kiln_reduce_at((t), "reduce_max", (a), NULL, UINT32_MAX, __FILE__, __LINE__)
+/** Element k of a vector (negative: from the end), as a scalar. */
+KILN_API kiln_val kiln_item_at(kiln_trace *t, kiln_val a, int64_t k, const char *file, int line);
+#define kiln_item(t, a, k) kiln_item_at((t), (a), (k), __FILE__, __LINE__)
+
+/** Control flow by callbacks. A callback traces one body: it is called exactly once, during the call below. Values of the
+ *  enclosing trace may be used inside; they become constants of the body. */
+/** carry: the body receives n_carry values and writes the next ones (same types) to `next`. */
+typedef void (*kiln_body_fn)(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next);
+typedef kiln_val (*kiln_cond_fn)(kiln_trace *t, void *user, const kiln_val *carry); /**< a bool scalar */
+KILN_API void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                            kiln_val *out, const char *file, int line);
+#define kiln_while(t, cond, body, user, init, n_carry, out) kiln_while_at((t), (cond), (body), (user), (init), (n_carry), (out), __FILE__, __LINE__)
+/** scan: x[i] are slices along axis 0 of `xs`; y[i] are stacked along axis 0 of the results.
+ *  out: n_carry final carries, then n_y stacked results. */
+typedef void (*kiln_scan_fn)(kiln_trace *t, void *user, const kiln_val *carry, const kiln_val *x, kiln_val *next, kiln_val *y);
+KILN_API void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *init, uint32_t n_carry, const kiln_val *xs, uint32_t n_x,
+                           uint32_t n_y, int64_t length, bool reverse, kiln_val *out, const char *file, int line);
+#define kiln_scan(t, body, user, init, n_carry, xs, n_x, n_y, length, reverse, out) \
+    kiln_scan_at((t), (body), (user), (init), (n_carry), (xs), (n_x), (n_y), (length), (reverse), (out), __FILE__, __LINE__)
+/** cond: which is a bool scalar (branch 1 for true) or an i32 scalar, clamped into 0..n_branches-1; each branch traces from
+ *  no operands (it uses enclosing values) and writes n_out results, of equal types in all branches. Only the branch taken runs. */
+typedef void (*kiln_branch_fn)(kiln_trace *t, void *user, uint32_t branch, kiln_val *out);
+KILN_API void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, kiln_branch_fn branch, void *user, kiln_val *out, uint32_t n_out,
+                           const char *file, int line);
+#define kiln_cond(t, which, n_branches, branch, user, out, n_out) kiln_cond_at((t), (which), (n_branches), (branch), (user), (out), (n_out), __FILE__, __LINE__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif
