@@ -2,6 +2,7 @@
 #include "base/ctx.h"
 
 #include "base/cpu.h"
+#include "base/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,7 @@ kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
     kiln_ctx *c = kn_new(&alloc, sizeof *c);
     if (!c) return KILN_NOMEM;
     c->alloc = alloc;
+    c->io = &kn_io_default;
     c->warn = o.warn;
     c->warn_ud = o.warn_ud;
     copy_text(c->dump_dir, sizeof c->dump_dir, o.dump_dir ? o.dump_dir : getenv("KILN_DUMP"));

@@ -30,6 +30,7 @@ struct kiln_ctx {
     kiln_diag error;
     void (*warn)(void *ud, const kiln_diag *warning);
     void *warn_ud;
+    const struct kn_io *io; /* base/file.h: system calls on files; tests replace it */
     kn_counters counters;
     char dump_dir[256]; /* empty: no dumps */
     unsigned n_dumps;   /* numbers the programs dumped by this context */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The .npy format in memory, shared by files of one array and by archives. */
+#ifndef KN_ARRAY_NPY_H
+#define KN_ARRAY_NPY_H
+
+#include "array/array.h"
+#include "base/file.h"
+
+/* Reads an array; `name` is the file in messages. */
+kiln_status kn_npy_decode(kiln_ctx *ctx, const char *name, const void *bytes, size_t n, kiln_array **out);
+
+/* The header that stands before the array's memory. `name` is the file in messages. */
+typedef struct kn_npy_header {
+    char s[2048];
+    size_t n;
+} kn_npy_header;
+kiln_status kn_npy_header_make(kiln_ctx *ctx, const char *name, kiln_type type, kn_npy_header *out);
+
+#endif
