@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/model.h"
+
+static const kn_param_desc params[] = {
+    {.name = "position", .kind = KN_PARAM_NUMBER, .number = 0, .unit = "m", .doc = "height"},
+};
+
+static const kn_field_desc state[] = {
+    {"position", "", KN_FLOAT, "m", "height, constant"},
+};
+
+const kn_node_type kn_node_table = {
+    .name = "TableNode",
+    .short_name = "table",
+    .doc = "A table that stands still.",
+    .params = params,
+    .n_params = sizeof params / sizeof *params,
+    .state = state,
+    .n_state = sizeof state / sizeof *state,
+};
