@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making jaxprs equation by equation; every equation passes its primitive's type rule. */
+#include "ir/prim.h"
+
+void kn_build_init(kn_build *b, kiln_ctx *ctx, kn_prog *prog) { *b = (kn_build){.ctx = ctx, .prog = prog}; }
+
+kiln_type kn_build_type(const kn_build *b, kn_atom a)
+{
+    return kn_is_literal(a) ? (kiln_type){.dtype = b->lits.v[kn_literal_index(a)].dtype} : b->vars.v[a].type;
+}
+
+static kiln_status new_var(kn_build *b, kiln_type type, kn_atom *out)
+{
+    kn_var v;
+    if (b->vars.n >= KN_LITERAL - 1) return kn_fail(b->ctx, KILN_INVALID, "a program has at most 2^31 variables");
+    KILN_TRY(kn_type_copy(b->ctx, &b->prog->arena, type, &v.type));
+    KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->vars, v));
+    *out = b->vars.n - 1;
+    return KILN_OK;
+}
+
+kiln_status kn_build_input(kn_build *b, kiln_type type, kn_atom *out)
+{
+    KILN_TRY(new_var(b, type, out));
+    KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->args, *out));
+    return KILN_OK;
+}
+
+kiln_status kn_build_const(kn_build *b, kiln_array *value, kn_atom *out)
+{
+    kn_arena *arena = &b->prog->arena;
+    KILN_TRY(new_var(b, kiln_array_type(value), out));
+    KILN_TRY_MEM(b->ctx, kn_push(arena, &b->const_vars, *out) && kn_push(arena, &b->consts, value) &&
+                             kn_push(arena, &b->prog->arrays, value));
+    kiln_array_retain(value);
+    return KILN_OK;
+}
+
+kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
+{
+    kn_lit l = {dtype, kn_scalar_round(dtype, value)};
+    KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->lits, l));
+    *out = (b->lits.n - 1) | KN_LITERAL;
+    return KILN_OK;
+}
+
+kiln_status kn_typing_out(kn_typing *t, uint32_t nout)
+{
+    t->nout = nout;
+    KILN_TRY_MEM(t->ctx, t->out = KN_NEWN(t->arena, kiln_type, nout));
+    return KILN_OK;
+}
+
+/* Deep copy of a parameter into the arena; bodies are shared, they live in the same program. */
+static kiln_status copy_param(kiln_ctx *ctx, kn_arena *arena, const kn_param *p, kn_param *out)
+{
+    *out = *p;
+    switch (p->kind) {
+    case KN_P_TEXT: KILN_TRY_MEM(ctx, out->text = kn_arena_text(arena, p->text)); break;
+    case KN_P_INTS: KILN_TRY_MEM(ctx, out->ints = kn_arena_copy(arena, p->ints, p->n * sizeof *p->ints)); break;
+    case KN_P_RECORD:
+        KILN_TRY_MEM(ctx, out->name = kn_arena_text(arena, p->name));
+        if (p->keys) {
+            const char **keys = KN_NEWN(arena, const char *, p->n);
+            KILN_TRY_MEM(ctx, keys);
+            for (uint32_t i = 0; i < p->n; i++) KILN_TRY_MEM(ctx, keys[i] = kn_arena_text(arena, p->keys[i]));
+            out->keys = keys;
+        } /* fall through */
+    case KN_P_TUPLE: {
+        kn_param *items = KN_NEWN(arena, kn_param, p->n);
+        KILN_TRY_MEM(ctx, items);
+        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(copy_param(ctx, arena, &p->items[i], &items[i]));
+        out->items = items;
+        break;
+    }
+    default: break;
+    }
+    return KILN_OK;
+}
+
+kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *params, const kn_atom *in, uint32_t nin, kn_atom *out,
+                         uint32_t nout)
+{
+    kn_arena *arena = &b->prog->arena;
+    if (prim->nin != KN_VARIADIC && prim->nin != nin)
+        return kn_fail(b->ctx, KILN_INVALID, "%s takes %u operands, found %u", prim->name, prim->nin, nin);
+    kiln_type few[8], *types = few;
+    if (nin > 8) KILN_TRY_MEM(b->ctx, types = KN_NEWN(arena, kiln_type, nin));
+    for (uint32_t i = 0; i < nin; i++) types[i] = kn_build_type(b, in[i]);
+    kn_param *own = NULL;
+    if (prim->nparams) KILN_TRY_MEM(b->ctx, own = KN_NEWN(arena, kn_param, prim->nparams));
+    for (uint32_t i = 0; i < prim->nparams; i++) KILN_TRY(copy_param(b->ctx, arena, &params[i], &own[i]));
+    kn_typing t = {b->ctx, arena, prim, own, types, nin, NULL, 0};
+    if (!prim->type) return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s has no type rule", prim->name);
+    KILN_TRY(prim->type(&t));
+    if (t.nout != nout)
+        return kn_fail(b->ctx, KILN_INVALID, "%s gives %u results, %u are asked for", prim->name, t.nout, nout);
+    uint32_t *results = KN_NEWN(arena, uint32_t, nout);
+    kn_atom *operands = kn_arena_copy(arena, in, nin * sizeof *in);
+    KILN_TRY_MEM(b->ctx, results && operands);
+    for (uint32_t i = 0; i < nout; i++) {
+        KILN_TRY(new_var(b, t.out[i], &results[i]));
+        out[i] = results[i];
+    }
+    kn_eqn e = {prim, own, operands, results, nin, nout, b->scope, b->loc};
+    KILN_TRY_MEM(b->ctx, kn_push(arena, &b->eqns, e));
+    return KILN_OK;
+}
+
+kiln_status kn_build_finish(kn_build *b, const kn_atom *out, uint32_t nout, const kn_jaxpr **result)
+{
+    kn_arena *arena = &b->prog->arena;
+    kn_jaxpr *j = KN_NEW(arena, kn_jaxpr);
+    uint32_t nconsts = b->const_vars.n, nin = nconsts + b->args.n;
+    kn_atom *in = KN_NEWN(arena, kn_atom, nin);
+    kn_atom *outs = kn_arena_copy(arena, out, nout * sizeof *out);
+    KILN_TRY_MEM(b->ctx, j && in && outs);
+    if (nconsts) memcpy(in, b->const_vars.v, nconsts * sizeof *in);
+    if (b->args.n) memcpy(in + nconsts, b->args.v, b->args.n * sizeof *in);
+    *j = (kn_jaxpr){.vars = b->vars.v, .lits = b->lits.v, .in = in, .consts = b->consts.v, .eqns = b->eqns.v, .out = outs,
+                    .nvars = b->vars.n, .nlits = b->lits.n, .nin = nin, .nconsts = nconsts, .neqns = b->eqns.n, .nout = nout};
+    *result = j;
+    return KILN_OK;
+}
+
+kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom *map, kiln_status *status)
+{
+    if (!kn_is_literal(a)) return map[a];
+    const kn_lit *l = &from->lits[kn_literal_index(a)];
+    kn_atom out = 0;
+    kiln_status s = kn_build_literal(b, l->dtype, l->value, &out);
+    if (s != KILN_OK) *status = s;
+    return out;
+}
+
+kiln_status kn_build_copy(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, kn_atom *map)
+{
+    kn_atom few[8], *in = few;
+    kn_atom outs[8], *out = outs;
+    if (e->nin > 8) KILN_TRY_MEM(b->ctx, in = KN_NEWN(&b->prog->arena, kn_atom, e->nin));
+    if (e->nout > 8) KILN_TRY_MEM(b->ctx, out = KN_NEWN(&b->prog->arena, kn_atom, e->nout));
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_build_map(b, from, e->in[i], map, &status);
+    KILN_TRY(status);
+    b->scope = e->scope;
+    b->loc = e->loc;
+    KILN_TRY(kn_build_eqn(b, e->prim, e->params, in, e->nin, out, e->nout));
+    for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = out[i];
+    return KILN_OK;
+}
+
+/* Bodies copied already, so that shared ones stay shared. */
+typedef struct copier {
+    kiln_ctx *ctx;
+    kn_prog *into;
+    KN_VEC(const kn_jaxpr *) from, to;
+} copier;
+
+static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out);
+
+static kiln_status copy_bodies(copier *c, const kn_param *p, kn_param *out)
+{
+    *out = *p;
+    if (p->kind == KN_P_JAXPR) return copy_jaxpr(c, p->jaxpr, &out->jaxpr);
+    if (p->kind == KN_P_TUPLE || p->kind == KN_P_RECORD) {
+        kn_param *items = KN_NEWN(&c->into->arena, kn_param, p->n);
+        KILN_TRY_MEM(c->ctx, items);
+        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(copy_bodies(c, &p->items[i], &items[i]));
+        out->items = items;
+    }
+    return KILN_OK;
+}
+
+static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out)
+{
+    for (uint32_t i = 0; i < c->from.n; i++)
+        if (c->from.v[i] == j) {
+            *out = c->to.v[i];
+            return KILN_OK;
+        }
+    kn_arena *arena = &c->into->arena;
+    kn_build b;
+    kn_build_init(&b, c->ctx, c->into);
+    kn_atom *map = KN_NEWN(arena, kn_atom, j->nvars);
+    KILN_TRY_MEM(c->ctx, map);
+    for (uint32_t i = 0; i < j->nin; i++) {
+        if (i < j->nconsts) KILN_TRY(kn_build_const(&b, j->consts[i], &map[j->in[i]]));
+        else KILN_TRY(kn_build_input(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
+    }
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        kn_eqn e = j->eqns[k];
+        kn_param *params = KN_NEWN(arena, kn_param, e.prim->nparams);
+        KILN_TRY_MEM(c->ctx, params);
+        for (uint32_t i = 0; i < e.prim->nparams; i++) KILN_TRY(copy_bodies(c, &e.params[i], &params[i]));
+        e.params = params;
+        KILN_TRY(kn_build_copy(&b, j, &e, map));
+    }
+    kn_atom *outs = KN_NEWN(arena, kn_atom, j->nout);
+    KILN_TRY_MEM(c->ctx, outs);
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < j->nout; i++) outs[i] = kn_build_map(&b, j, j->out[i], map, &status);
+    KILN_TRY(status);
+    KILN_TRY(kn_build_finish(&b, outs, j->nout, out));
+    KILN_TRY_MEM(c->ctx, kn_push(arena, &c->from, j) && kn_push(arena, &c->to, *out));
+    return KILN_OK;
+}
+
+kiln_status kn_jaxpr_copy(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, const kn_jaxpr **out)
+{
+    copier c = {.ctx = ctx, .into = into};
+    return copy_jaxpr(&c, j, out);
+}
