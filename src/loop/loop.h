@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop language: what a program is after fusion. Scalar code in structured blocks, whose loops say how they run.
+ *
+ *   kn_loops    a whole program: slots (memory), values, the top block
+ *   slot        a pointer to an array in memory: an input, an output, a constant, or scratch. `swap` exchanges the
+ *               pointers of two slots, so that a loop's state alternates between buffers without a copy
+ *   value       result of an instruction: a scalar (kn_lv is its number, from 1; 0 is none). Values of type i64 are indices too
+ *   block       instructions in order, parameters (values given by the statement that owns the block), yields
+ *
+ * Statements with blocks:
+ *   loop   iv = lo..hi, width W: W = 0 runs one by one; W > 0 says that iterations are independent but for carries (none
+ *          allowed at the loop itself), to be run W at a time with a masked tail. Inside it, inner loops of width 0 may carry.
+ *          params: iv, carries; yields: next carries; results: final carries.
+ *   lanes  reduction in lanes (numerics 3, T): element k (counted from lo) goes to lane k mod W; lanes start at `identity`;
+ *          after each block of `block` elements the lanes combine by halving (lane i with i + W/2, ... 1), blocks combine from
+ *          left to right. `acc` is add, mul, min, max, and, or, xor: yields one value x; or fma: yields x, y and the lane
+ *          becomes fma(x, y, lane), lanes and blocks then combining by add. params: iv; results: one. No element: `identity`.
+ *   while  params of both blocks: the carries; block 0 yields a bool, block 1 the next carries; results: final carries.
+ *          Each trip first asks the call's stop flag; if set, the loop ends and the entry's status is KILN_CANCELLED.
+ *   if     selector i32 in 0..n-1 (out of range: the last block); every block yields the results. No params.
+ *
+ * Rules: every operand is defined before, in the same or an enclosing block. Arithmetic as rt/scalar.h (kn_sop_eval) to the
+ * bit. Loads and stores touch element `index` of the slot's current pointer; memory of bool is one byte, 0 or 1. */
+#ifndef KN_LOOP_LOOP_H
+#define KN_LOOP_LOOP_H
+
+#include "ir/prim.h"
+#include "rt/scalar.h"
+
+typedef enum kn_lop {
+    KN_L_NONE,
+    KN_L_CONST,  /* imm */
+    KN_L_SOP,    /* sop of a, b, c */
+    KN_L_LOAD,   /* element a of slot */
+    KN_L_STORE,  /* element a of slot becomes b */
+    KN_L_PARAM,  /* parameter of a block */
+    KN_L_RESULT, /* of the statement a, number `index` */
+    KN_L_LOOP,
+    KN_L_LANES,
+    KN_L_WHILE,
+    KN_L_IF,
+    KN_L_SWAP,  /* exchange the pointers of slot and slot2 */
+    KN_L_COPY,  /* slot becomes a copy of slot2, whole; nothing happens where both pointers are equal */
+    KN_L_TICK   /* clock ticks since the last one are charged to scope `index` */
+} kn_lop;
+
+typedef struct kn_lblock {
+    KN_VEC(kn_lv) inst;
+    KN_VEC(kn_lv) params;
+    KN_VEC(kn_lv) yields;
+} kn_lblock;
+
+typedef struct kn_lregion {
+    kn_lblock *blocks;
+    uint32_t nblocks;
+    KN_VEC(kn_lv) init; /* loop, while: carries */
+    KN_VEC(kn_lv) results;
+    kn_lv lo, hi;     /* loop, lanes: i64 */
+    kn_lv selector;   /* if: i32 */
+    uint32_t width;   /* loop: 0 or W; lanes: W */
+    int64_t block;    /* lanes */
+    kn_sop acc;       /* lanes */
+    kn_scalar identity; /* lanes; of the result's dtype */
+} kn_lregion;
+
+typedef struct kn_linst {
+    kn_lop op;
+    kn_sop sop;
+    kiln_dtype dtype; /* of the result; of the value stored */
+    kiln_dtype from;  /* SOP: of the operands (as `d` of kn_sop_eval) */
+    kn_lv a, b, c;
+    uint32_t slot, slot2, index;
+    kn_scalar imm;
+    kn_lregion *region; /* LOOP, LANES, WHILE, IF */
+    uint32_t scope;     /* of the equation it came from */
+    kn_loc loc;
+} kn_linst;
+
+typedef enum kn_slot_kind { KN_SLOT_INPUT, KN_SLOT_OUTPUT, KN_SLOT_CONST, KN_SLOT_SCRATCH } kn_slot_kind;
+typedef struct kn_slot {
+    kn_slot_kind kind;
+    uint32_t index; /* which input, output, constant */
+    kiln_dtype dtype;
+    int64_t elements;
+    size_t offset; /* SCRATCH: bytes from the start of scratch, a multiple of 64 */
+} kn_slot;
+
+typedef struct kn_loops {
+    kn_arena *arena;
+    KN_VEC(kn_linst) inst; /* [0] is unused */
+    KN_VEC(kn_slot) slots;
+    kn_lblock top;
+    size_t scratch_bytes;
+    uint32_t n_inputs, n_outputs, n_consts;
+    uint32_t n_scopes; /* ticks */
+    const char *const *scopes;
+    const char *const *files;
+    bool ticks;
+    /* counts */
+    uint32_t nests, time_loops, copies, exit_copies;
+} kn_loops;
+
+kiln_status kn_loops_print(kiln_ctx *ctx, const kn_loops *l, char **text, size_t *n); /* freed with kiln_text_free */
+kiln_status kn_loops_parse(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_loops **out);
+kiln_status kn_loops_verify(kiln_ctx *ctx, const kn_loops *l);
+
+/* Lowered, optimised program -> loops. */
+typedef struct kn_loop_options {
+    unsigned vector_bits;      /* of the target: 512 for v4, 256 for v3 */
+    unsigned register_elements; /* arrays of at most so many elements live in registers */
+    bool no_fusion;
+    bool ticks;
+    const bool *donated; /* per input, or NULL */
+} kn_loop_options;
+kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, const kn_loop_options *o, kn_loops **out);
+
+#endif
