@@ -35,7 +35,7 @@ static void outer_index(const product *p, int side, const kn_lv *out, kn_lv *ix)
 
 static kn_lv factor(maker *m, const product *p, int side, kn_lv *ix, kn_lv k)
 {
-    int64_t sizes[MAX_RANK];
+    int64_t sizes[MAX_RANK] = {0};
     kn_lv parts[MAX_RANK];
     uint32_t n = p->dims.n_contract;
     for (uint32_t c = 0; c < n; c++) sizes[c] = p->type[side].dims[p->dims.contract[side][c]];

@@ -208,12 +208,12 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
         for (uint32_t d = 0; d < MAX_RANK; d++) {
             cut_list *c = &m->cuts[d];
             if (!c->iv || f.base != c->iv) continue;
-            int64_t place = at - f.offset;
+            int64_t border = at - f.offset;
             bool known = false;
-            for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == place;
+            for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == border;
             if (known) continue;
             if (c->n == MOST_CUTS) c->many = true;
-            else c->at[c->n++] = place;
+            else c->at[c->n++] = border;
         }
     return 0;
 }
