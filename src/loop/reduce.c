@@ -29,7 +29,7 @@ static kn_lv element(maker *m, const reduction *r, const kn_lv *ix)
 /* Spreads step `step` over the dimensions of this role. */
 static void place_step(maker *m, const reduction *r, kn_axis_role role, kn_lv step, kn_lv *ix)
 {
-    int64_t dims[MAX_RANK];
+    int64_t dims[MAX_RANK] = {0};
     uint32_t at[MAX_RANK], n = 0;
     for (uint32_t d = 0; d < r->type.rank; d++)
         if (r->role[d] == role) {

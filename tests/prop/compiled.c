@@ -71,7 +71,7 @@ static unsigned check_sample(kiln_ctx *ctx, const kn_prim *prim, uint64_t seed, 
             o.register_elements = (seed + w) % 2 ? 16 : 0;
             o.tier = (seed + w) % 3 == 0 ? 2 : 0;
             o.no_fusion = (seed + w) % 5 == 0;
-            char why[256] = "";
+            char why[KILN_DIAG_TEXT] = "";
             if (compare(ctx, p, in, &o, want, why, sizeof why)) continue;
             failures++;
             char *text = NULL;
