@@ -325,6 +325,7 @@ static kiln_status copy_names(maker *m)
     m->l->scopes = scopes;
     m->l->files = files;
     m->l->n_scopes = p->scopes.n;
+    m->l->n_files = p->files.n;
     m->l->ticks = m->o.ticks;
     return KILN_OK;
 }

@@ -107,10 +107,13 @@ kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v)
     uint64_t h = inst_hash(&i, 0);
     kn_lv found = find(m, &i, h);
     if (found) return found;
-    value_facts f = {.lo = INT64_MIN, .hi = INT64_MAX};
-    if (d == KILN_I64) f = (value_facts){.lo = v.i, .hi = v.i, .base = 0, .offset = v.i};
+    value_facts f = {.block = m->open.v[0].id, .lo = INT64_MIN, .hi = INT64_MAX};
+    if (d == KILN_I64) f.lo = f.hi = f.offset = v.i;
     kn_lv n = add_inst(m, i, f);
-    if (n) enter(m, n, h);
+    if (n) {
+        append_at(m, 0, n);
+        enter(m, n, h);
+    }
     return n;
 }
 
@@ -420,6 +423,7 @@ kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc,
     kn_lv lo = lv_int(m, 0), hi = lv_int(m, n);
     kn_lv s = *statement = open_statement(m, KN_L_LANES, 1);
     if (failed(m)) return 0;
+    m->l->inst.v[s].dtype = d;
     kn_lregion *r = region_of(m, s);
     r->lo = lo;
     r->hi = hi;

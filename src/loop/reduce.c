@@ -177,7 +177,7 @@ static void reduce_registers(maker *m, reduction *r, kiln_type y)
 
 kn_lv fold_lanes(maker *m, kn_sop op, kiln_dtype d, const kn_lv *x, int64_t n, int64_t lanes)
 {
-    kn_lv lane[64] = {0};
+    kn_lv lane[256] = {0}; /* 256 bytes of accumulators */
     for (int64_t i = 0; i < n; i++) {
         kn_lv *l = &lane[i % lanes];
         *l = *l ? lv_sop(m, op, d, d, *l, x[i], 0) : x[i];
