@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scalar operations for the interpreter. f32, and 16-bit floats, are computed in float, rounded once per operation. */
 #include "rt/scalar.h"
+#include "rt/sleef_names.h"
 
 #include <math.h>
-#include <sleef.h>
+
+#define DECLARE1(f, u)                                                                                                \
+    double Sleef_finz_##f##d1_##u##purecfma(double);                                                                   \
+    float Sleef_finz_##f##f1_##u##purecfma(float);
+#define DECLARE2(f, u)                                                                                                \
+    double Sleef_finz_##f##d1_##u##purecfma(double, double);                                                           \
+    float Sleef_finz_##f##f1_##u##purecfma(float, float);
+KN_SLEEF_UNARY(DECLARE1)
+KN_SLEEF_BINARY(DECLARE2)
 
 const kn_sop_info kn_sops[KN_N_SOPS] = {
     [KN_S_NONE] = {"none", 0, "", 's', ""},
@@ -72,8 +81,8 @@ kn_sop kn_sop_find(const char *name, size_t n)
         }                                                                                                              \
     }
 
-#define DOUBLE_FN(f) f
-#define FLOAT_FN(f) f##f
+#define DOUBLE_FN(name) name
+#define FLOAT_FN(name) name##f
 #define DOUBLE_SLEEF(f, u) Sleef_finz_##f##d1_##u##purecfma
 #define FLOAT_SLEEF(f, u) Sleef_finz_##f##f1_##u##purecfma
 FLOAT_OPS(double, f64, DOUBLE_FN, fma, DOUBLE_SLEEF)
