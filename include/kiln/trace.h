@@ -163,6 +163,14 @@ KILN_API void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, k
                            const char *file, int line);
 #define kiln_cond(t, which, n_branches, branch, user, out, n_out) kiln_cond_at((t), (which), (n_branches), (branch), (user), (out), (n_out), __FILE__, __LINE__)
 
+struct kiln_expr;
+/** A bound expression (kiln/expr.h), computed in one float type; its constants are rounded once.
+ *  @param vars  values of the variables by their number, or NULL when it has none
+ *  @param ref   value of its `node.field`, or no value when it has none */
+KILN_API kiln_val kiln_expr_trace_at(kiln_trace *t, const struct kiln_expr *e, kiln_dtype dtype, const kiln_val *vars, kiln_val ref,
+                                     const char *file, int line);
+#define kiln_expr_trace(t, e, dtype, vars, ref) kiln_expr_trace_at((t), (e), (dtype), (vars), (ref), __FILE__, __LINE__)
+
 #ifdef __cplusplus
 }
 #endif
