@@ -111,7 +111,7 @@ static kiln_val amplification(kn_solver *s, kiln_val r, kiln_val r1, kiln_val r2
     usable = kiln_and(t, usable, kiln_lt(t, rho, f64(s, 1)));
     kiln_val amp = kiln_div(t, f64(s, 1), kiln_sub(t, f64(s, 1), rho));
     if (s->m->group->acceleration == KN_ACC_FIXED) {
-        kiln_val omega = s->option[KN_OPT_RELAXATION];
+        kiln_val omega = s->option[KN_TUNE_RELAXATION];
         kiln_val under = kiln_and(t, first, kiln_lt(t, omega, f64(s, 1)));
         amp = kiln_select(t, under, kiln_div(t, amp, omega), amp);
     }
@@ -121,7 +121,7 @@ static kiln_val amplification(kn_solver *s, kiln_val r, kiln_val r1, kiln_val r2
 static kiln_val estimate(kn_solver *s, kiln_val r, kiln_val amp)
 {
     kiln_trace *t = s->c->t;
-    if (s->m->group->acceleration == KN_ACC_FIXED) amp = kiln_mul(t, s->option[KN_OPT_RELAXATION], amp);
+    if (s->m->group->acceleration == KN_ACC_FIXED) amp = kiln_mul(t, s->option[KN_TUNE_RELAXATION], amp);
     return kiln_mul(t, r, kiln_max(t, amp, f64(s, 1)));
 }
 
@@ -142,7 +142,7 @@ typedef struct trip {
 static trip decide(kn_solver *s, const kiln_val *carry, kiln_val r)
 {
     kiln_trace *t = s->c->t;
-    kiln_val b = carry[AT_TRIP], cap = s->option[KN_OPT_MAX_ITERATIONS];
+    kiln_val b = carry[AT_TRIP], cap = s->option[KN_TUNE_MAX_ITERATIONS];
     trip d = {.before = kiln_eq(t, b, i32(s, 0)), .at_cap = kiln_ge(t, b, cap), .closing = kiln_scalar(t, KILN_BOOL, 0)};
     d.amp = amplification(s, r, carry[AT_R1], carry[AT_R2], kiln_eq(t, b, i32(s, 1)));
     kiln_val met = kiln_le(t, estimate(s, r, d.amp), s->threshold);
@@ -191,7 +191,7 @@ static void next_numbers(kn_solver *s, const trip *d, kiln_val r, const kiln_val
         after = kiln_select(t, more, i32(s, CLOSING), after);
     }
     kiln_val passes = kiln_select(t, d->before, i32(s, 1), carry[AT_TRIP]);
-    passes = kiln_select(t, d->at_cap, s->option[KN_OPT_MAX_ITERATIONS], passes);
+    passes = kiln_select(t, d->at_cap, s->option[KN_TUNE_MAX_ITERATIONS], passes);
     next[AT_TRIP] = kiln_add(t, carry[AT_TRIP], i32(s, 1));
     next[AT_PHASE] = choose3(t, d->closing, i32(s, FINISHED), d->stop, after, i32(s, ITERATING));
     /* the residual before the loop counts as infinite when its iterate is not finite; later ones as they are measured */
@@ -269,9 +269,9 @@ static bool set_up(kn_solver *s)
             int sweeps = flux_feeds(s, s->m->nodes[i]) ? 2 : 1;
             if (sweeps > s->seed_sweeps) s->seed_sweeps = sweeps;
         }
-    for (int o = 0; o < KN_N_OPTIONS; o++) s->option[o] = c->settings[c->s->option[s->m - p->groups][o]];
+    for (int o = 0; o < KN_N_TUNES; o++) s->option[o] = c->settings[c->s->option[s->m - p->groups][o]];
     bool l2 = s->m->group->convergence_norm == KN_NORM_L2, interface = s->m->group->convergence_norm == KN_NORM_INTERFACE;
-    s->threshold = l2 ? s->option[KN_OPT_TOLERANCE] : f64(s, 1);
+    s->threshold = l2 ? s->option[KN_TUNE_TOLERANCE] : f64(s, 1);
     s->n_carry = N_FIXED;
     s->at_finite = interface ? s->n_carry++ : UINT32_MAX;
     s->at_x = s->n_carry;

@@ -12,7 +12,7 @@ typedef struct kn_solver {
     bool *whole;             /* per slot of the members: the interface norm measures all of it, as it is */
     bool *flux_wanted;       /* per flux: read inside the group */
     int seed_sweeps;         /* 0: no flux is read inside */
-    kiln_val option[KN_N_OPTIONS], threshold;
+    kiln_val option[KN_N_TUNES], threshold;
     /* where things stand in the carry */
     uint32_t at_finite, at_x, at_aitken, n_carry; /* UINT32_MAX: not there */
 } kn_solver;

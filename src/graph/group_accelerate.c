@@ -120,7 +120,7 @@ void kn_group_accelerate(kn_solver *s, kiln_val before, const kiln_val *y, const
         return;
     }
     bool fixed = s->m->group->acceleration == KN_ACC_FIXED;
-    kiln_val omega = kiln_convert(t, s->option[KN_OPT_RELAXATION], s->c->p->real);
+    kiln_val omega = kiln_convert(t, s->option[KN_TUNE_RELAXATION], s->c->p->real);
     for (uint32_t i = 0; i < s->n_slots; i++) {
         uint32_t k = s->slot[i];
         next[k] = y[k];

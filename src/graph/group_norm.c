@@ -24,7 +24,7 @@ static kiln_val sum_of(kiln_trace *t, kiln_val sum, kiln_val v) { return sum.id 
 static kiln_val scale_of(norm *n, kiln_val ref)
 {
     if (n->s->m->group->convergence_norm == KN_NORM_L2) return ref;
-    return kiln_mul(n->s->c->t, n->s->option[KN_OPT_RTOL], ref);
+    return kiln_mul(n->s->c->t, n->s->option[KN_TUNE_RTOL], ref);
 }
 
 /* (u - v)/scale, kept from overflow of 1/scale where scale is subnormal */
@@ -42,7 +42,7 @@ static void add_readings(norm *n, kiln_val ref, kiln_val square, double entries)
 {
     kn_solver *s = n->s;
     kiln_trace *t = s->c->t;
-    kiln_val active = kiln_gt(t, ref, s->option[KN_OPT_ATOL]);
+    kiln_val active = kiln_gt(t, ref, s->option[KN_TUNE_ATOL]);
     kiln_val bad = kiln_or(t, kiln_not(t, kiln_is_finite(t, ref)), kiln_and(t, active, kiln_gt(t, ref, f64(s, n->largest))));
     square = kiln_select(t, active, square, f64(s, 0));
     kiln_val count = kiln_select(t, active, f64(s, entries), f64(s, 0));

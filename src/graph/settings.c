@@ -87,10 +87,10 @@ static kiln_status add_input(lister *l, const kn_plan *p, uint32_t k)
 
 static kiln_status add_group(lister *l, const kn_plan *p, uint32_t k)
 {
-    static const char *const names[KN_N_OPTIONS] = {"max_iterations", "tolerance", "rtol", "atol", "relaxation"};
-    for (int o = 0; o < KN_N_OPTIONS; o++)
+    static const char *const names[KN_N_TUNES] = {"max_iterations", "tolerance", "rtol", "atol", "relaxation"};
+    for (int o = 0; o < KN_N_TUNES; o++)
         KILN_TRY(add(l, kn_arena_printf(l->arena, "coupling:%s.%s", p->groups[k].key, names[o]),
-                     o == KN_OPT_MAX_ITERATIONS ? KILN_I32 : KILN_F64, 0, NULL, &l->s->option[k][o]));
+                     o == KN_TUNE_MAX_ITERATIONS ? KILN_I32 : KILN_F64, 0, NULL, &l->s->option[k][o]));
     return KILN_OK;
 }
 
@@ -137,10 +137,10 @@ static void fill_param(kiln_dtype real, const kn_node *n, int k, void *to)
 
 static void fill_group(const kn_plan *p, const kn_group *g, const int32_t *option, kiln_array *const *values)
 {
-    double v[KN_N_OPTIONS] = {(double)g->max_iterations, g->tolerance, g->rtol, g->atol, g->relaxation};
+    double v[KN_N_TUNES] = {(double)g->max_iterations, g->tolerance, g->rtol, g->atol, g->relaxation};
     /* the threshold and the factor are numbers of the run's type */
-    if (p->real == KILN_F32) v[KN_OPT_TOLERANCE] = (double)(float)g->tolerance;
-    for (int o = 0; o < KN_N_OPTIONS; o++)
+    if (p->real == KILN_F32) v[KN_TUNE_TOLERANCE] = (double)(float)g->tolerance;
+    for (int o = 0; o < KN_N_TUNES; o++)
         kn_store(kiln_array_type(values[option[o]]).dtype, kiln_array_data(values[option[o]]), &v[o], 1);
 }
 

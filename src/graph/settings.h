@@ -5,7 +5,7 @@
 
 #include "graph/plan.h"
 
-typedef enum kn_option { KN_OPT_MAX_ITERATIONS, KN_OPT_TOLERANCE, KN_OPT_RTOL, KN_OPT_ATOL, KN_OPT_RELAXATION, KN_N_OPTIONS } kn_option;
+typedef enum kn_tune { KN_TUNE_MAX_ITERATIONS, KN_TUNE_TOLERANCE, KN_TUNE_RTOL, KN_TUNE_ATOL, KN_TUNE_RELAXATION, KN_N_TUNES } kn_tune;
 
 typedef struct kn_setting {
     const char *name; /* "spring.stiffness" */
@@ -20,7 +20,7 @@ typedef struct kn_settings {
     int32_t base;       /* s, f64 */
     int32_t *centres;   /* per node: coordinates of its cells, f64, or -1 */
     int32_t *input;     /* per external input: its value or rows, or -1 (an expression of time) */
-    int32_t (*option)[KN_N_OPTIONS]; /* per group; KN_OPT_MAX_ITERATIONS is i32, the others f64 */
+    int32_t (*option)[KN_N_TUNES]; /* per group; KN_TUNE_MAX_ITERATIONS is i32, the others f64 */
 } kn_settings;
 
 kiln_status kn_settings_list(kiln_ctx *ctx, kn_arena *arena, const kn_plan *p, kn_settings *s);

@@ -28,7 +28,7 @@ void kn_tfail(kiln_trace *t, kiln_status code, const char *accepted, kn_site sit
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    kn_fail_at(t->ctx, code, "trace", (kn_place){site.file, site.line, 0, NULL}, accepted, "%s", text);
+    kn_fail_at(t->ctx, code, "trace", (kn_place){.file = site.file, .line = site.line}, accepted, "%s", text);
     if (t->place_file) kn_note(t->ctx, "while tracing %s:%u:%u", t->place_file, t->place.line, t->place.column);
     keep_error(t);
 }
