@@ -33,7 +33,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_trace_finish(kiln_trace *t, kiln_prog *
 KILN_API void kiln_trace_cancel(kiln_trace *t); /**< frees an unfinished trace; NULL is fine */
 
 KILN_API kiln_val kiln_input_at(kiln_trace *t, const char *name, kiln_type type, const char *file, int line);
-#define kiln_input(t, name, type) kiln_input_at((t), (name), (type), __FILE__, __LINE__)
+/** The type is the last argument, so that a compound literal with commas may stand there. */
+#define kiln_input(t, name, ...) kiln_input_at((t), (name), (__VA_ARGS__), __FILE__, __LINE__)
 KILN_API void kiln_output_at(kiln_trace *t, const char *name, kiln_val v, const char *file, int line);
 #define kiln_output(t, name, v) kiln_output_at((t), (name), (v), __FILE__, __LINE__)
 /** A closed-over array: stored as data, never as code. The array is retained. */

@@ -110,11 +110,26 @@ static kiln_val cell_index(kn_stepping *c, const kn_shape *cells, int axis)
     return kiln_reshape(c->t, kiln_iota(c->t, type, axis), 1, &count);
 }
 
+static kiln_val data(kn_stepping *c, const double *v, int64_t count)
+{
+    kiln_array *a;
+    if (!kiln_trace_ok(c->t)) return (kiln_val){0};
+    if (kiln_array_create(c->ctx, (kiln_type){KILN_F64, 1, &count}, &a) != KILN_OK) {
+        kiln_trace_fail(c->t, KILN_NOMEM, "out of memory");
+        return (kiln_val){0};
+    }
+    memcpy(kiln_array_data(a), v, (size_t)count * sizeof *v);
+    kiln_val made = kiln_const(c->t, a);
+    kiln_array_release(a);
+    return made;
+}
+
 static kiln_val leaf_value(kn_stepping *c, const kn_input *in, const kn_leaf *l, kiln_val time)
 {
     kiln_trace *t = c->t;
     kiln_val vars[64] = {{0}}, v;
     int64_t count = (int64_t)l->count;
+    if (!l->expr && l->v) return data(c, l->v, count);
     if (!l->expr) {
         v = kiln_scalar(t, KILN_F64, l->number);
         return kiln_broadcast(t, v, 1, &count, NULL);
