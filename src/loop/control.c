@@ -48,6 +48,7 @@ static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const
         }
         if (a == b) continue;
         add_plain(m, (kn_linst){.op = KN_L_SWAP, .slot = slot[a], .slot2 = slot[b]});
+        MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, slot[a]) && kn_push(&m->temp, &m->swapped, slot[b]));
         uint32_t t = holds[a];
         holds[a] = holds[b];
         holds[b] = t;

@@ -278,17 +278,24 @@ static void want_outputs(frame *f, const uint32_t *work)
     want_through(f);
 }
 
-static void store_outputs(maker *m, frame *f, const uint32_t *final)
+static bool is_swapped(const maker *m, uint32_t slot)
+{
+    for (uint32_t k = 0; k < m->swapped.n; k++)
+        if (m->swapped.v[k] == slot) return true;
+    return false;
+}
+
+/* `work` slots stand for the caller's memory as long as nothing has swapped them; else the result is brought home. */
+static void store_outputs(maker *m, frame *f, const uint32_t *work)
 {
     const kn_jaxpr *j = f->j;
     for (uint32_t i = 0; i < j->nout && m->status == KILN_OK; i++) {
         place *p = place_of_atom(m, f, j->out[i]);
-        if (!p) return;
-        if (p->kind == PLACE_MEMORY) {
-            const kn_slot *s = &m->l->slots.v[p->slot];
-            if (!(s->kind == KN_SLOT_OUTPUT && s->index == i)) m->l->exit_copies++;
-        }
-        store_place(m, f, p, final[i]);
+        if (!p || (p->kind == PLACE_MEMORY && p->slot == work[i] && !is_swapped(m, work[i]))) continue;
+        kiln_type t = kn_type_of(j, j->out[i]);
+        uint32_t home = is_swapped(m, work[i]) ? new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t)) : work[i];
+        m->l->exit_copies += p->kind == PLACE_MEMORY;
+        store_place(m, f, p, home);
     }
 }
 
@@ -302,17 +309,15 @@ static void make_all(maker *m)
     frame *f = new_frame(m, j, 0);
     if (!f) return;
     bind_main(m, f);
-    /* Two slots an output: `work` may be swapped with other buffers, `final` stays the caller's memory. */
-    uint32_t *work = KN_NEWN(&m->temp, uint32_t, j->nout + 1), *final = KN_NEWN(&m->temp, uint32_t, j->nout + 1);
-    if (!MAKER_TRY_MEM(m, work && final)) return;
+    uint32_t *work = KN_NEWN(&m->temp, uint32_t, j->nout + 1);
+    if (!MAKER_TRY_MEM(m, work)) return;
     for (uint32_t i = 0; i < j->nout && m->status == KILN_OK; i++) {
         kiln_type t = kn_type_of(j, j->out[i]);
         work[i] = new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t));
-        final[i] = new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t));
     }
     want_outputs(f, work);
     run_frame(m, f);
-    store_outputs(m, f, final);
+    store_outputs(m, f, work);
 }
 
 static kiln_status copy_names(maker *m)

@@ -101,6 +101,7 @@ struct maker {
     uint32_t *cons; /* hash table of pure instructions and loads */
     uint32_t cons_cap, cons_n;
     memo *memos;
+    KN_VEC(uint32_t) swapped; /* slots whose pointers change */
     frame *frame; /* whose equation an element rule is evaluating */
     uint32_t scope;
     kn_loc loc;
