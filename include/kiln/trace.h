@@ -32,13 +32,19 @@ KILN_API KILN_NODISCARD kiln_status kiln_trace_begin(kiln_ctx *ctx, kiln_trace *
 KILN_API KILN_NODISCARD kiln_status kiln_trace_finish(kiln_trace *t, kiln_prog **out);
 KILN_API void kiln_trace_cancel(kiln_trace *t); /**< frees an unfinished trace; NULL is fine */
 
-KILN_API kiln_val kiln_input(kiln_trace *t, const char *name, kiln_type type);
-KILN_API void kiln_output(kiln_trace *t, const char *name, kiln_val v);
+KILN_API kiln_val kiln_input_at(kiln_trace *t, const char *name, kiln_type type, const char *file, int line);
+#define kiln_input(t, name, type) kiln_input_at((t), (name), (type), __FILE__, __LINE__)
+KILN_API void kiln_output_at(kiln_trace *t, const char *name, kiln_val v, const char *file, int line);
+#define kiln_output(t, name, v) kiln_output_at((t), (name), (v), __FILE__, __LINE__)
 /** A closed-over array: stored as data, never as code. The array is retained. */
-KILN_API kiln_val kiln_const(kiln_trace *t, kiln_array *value);
-KILN_API kiln_val kiln_num(kiln_trace *t, double v);                      /**< weak number */
-KILN_API kiln_val kiln_scalar(kiln_trace *t, kiln_dtype dtype, double v); /**< of this type, rounded once */
-KILN_API kiln_val kiln_int(kiln_trace *t, kiln_dtype dtype, int64_t v);
+KILN_API kiln_val kiln_const_at(kiln_trace *t, kiln_array *value, const char *file, int line);
+#define kiln_const(t, value) kiln_const_at((t), (value), __FILE__, __LINE__)
+KILN_API kiln_val kiln_num(kiln_trace *t, double v); /**< weak number */
+/** Of this type, rounded once; integers and bools must be exact. */
+KILN_API kiln_val kiln_scalar_at(kiln_trace *t, kiln_dtype dtype, double v, const char *file, int line);
+#define kiln_scalar(t, dtype, v) kiln_scalar_at((t), (dtype), (v), __FILE__, __LINE__)
+KILN_API kiln_val kiln_int_at(kiln_trace *t, kiln_dtype dtype, int64_t v, const char *file, int line);
+#define kiln_int(t, dtype, v) kiln_int_at((t), (dtype), (v), __FILE__, __LINE__)
 KILN_API kiln_type kiln_val_type(const kiln_trace *t, kiln_val v); /**< dims live as long as the trace */
 
 /** Scopes nest; equations carry the path ("node:spring"). Profiles attribute time to them. */
@@ -90,9 +96,12 @@ KILN_API kiln_val kiln_op3(kiln_trace *t, const char *prim, kiln_val a, kiln_val
 /** which ? a : b (note: the primitive select_n takes the case for false first) */
 #define kiln_select(t, which, a, b) kiln_op3((t), "select_n", (which), (b), (a), __FILE__, __LINE__)
 
+/** Nearest integer, half to even. */
+KILN_API kiln_val kiln_round_at(kiln_trace *t, kiln_val a, const char *file, int line);
+#define kiln_round(t, a) kiln_round_at((t), (a), __FILE__, __LINE__)
 KILN_API kiln_val kiln_convert_at(kiln_trace *t, kiln_val a, kiln_dtype to, const char *file, int line);
 KILN_API kiln_val kiln_reshape_at(kiln_trace *t, kiln_val a, uint32_t rank, const int64_t *dims, const char *file, int line);
-/** dims[i] of the result that dimension i of `a` becomes: `at` holds a's rank entries */
+/** dims[at[i]] of the result is what dimension i of `a` becomes: `at` holds a's rank entries (NULL for a scalar) */
 KILN_API kiln_val kiln_broadcast_at(kiln_trace *t, kiln_val a, uint32_t rank, const int64_t *dims, const int64_t *at, const char *file, int line);
 KILN_API kiln_val kiln_transpose_at(kiln_trace *t, kiln_val a, const int64_t *permutation, const char *file, int line);
 /** strides may be NULL (all 1) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/model.h"
+#include "graph/kinds.h"
 
 #include <math.h>
 
@@ -26,10 +26,10 @@ static kiln_status check(kiln_ctx *ctx, const kn_graph_model *g, const kn_node *
     int64_t cells = kn_node_int(n, "n_cells");
     double alpha_dt = n->timestep * kn_node_number(n, "thermal_diffusivity");
     if (order->integer != 2 && order->integer != 4)
-        return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, order->at), "2 or 4",
+        return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, order->at, "2 or 4",
                           "stencil_order must be 2 or 4, found %lld", (long long)order->integer);
     if (order->integer == 4 && cells < 5)
-        return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, order->at), "2, or n_cells of at least 5",
+        return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, order->at, "2, or n_cells of at least 5",
                           "order 4 needs at least 5 cells, '%s' has %lld", n->name, (long long)cells);
     double most = order->integer == 4 ? most_order_4 : most_order_2, fourier;
     if (points->none) {
@@ -38,11 +38,11 @@ static kiln_status check(kiln_ctx *ctx, const kn_graph_model *g, const kn_node *
     } else {
         most = most_order_2;
         if (!fourier_of_points(points->v, points->n, alpha_dt, &fourier))
-            return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, points->at), "cell centres from left to right, in m",
+            return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, points->at, "cell centres from left to right, in m",
                               "grid_points must increase");
     }
     if (fourier > most)
-        return kn_fail_at(ctx, KILN_INVALID, "unstable", kn_graph_place(g, n->at), "a smaller timestep or wider cells",
+        return kn_graph_fail(ctx, g, KN_KIND_UNSTABLE, n->at, "a smaller timestep or wider cells",
                           "Fourier number %.4g of rod '%s' is above %g: timestep %.4g s is too long", fourier, n->name, most,
                           n->timestep);
     return KILN_OK;
