@@ -2,6 +2,7 @@
 /* Loops in lanes and reductions in lanes: steps of W elements, then one step under a mask for the rest. Where the bounds are
  * constants, what is known not to happen is not emitted. */
 #include "llvm/emit.h"
+#include "loop/vary.h"
 
 typedef struct span {
     kn_emit *e;
