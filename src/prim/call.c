@@ -78,12 +78,12 @@ static kiln_status lower_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     return kn_low_inline(b, body_of(e), e, x, y);
 }
 
-#define CALL(id, spec, text)                                                                                          \
+#define CALL(id, spec, more, text)                                                                                          \
     {                                                                                                                  \
-        .name = #id, .nin = KN_VARIADIC, .nout = KN_VARIADIC, .flags = KN_LEVEL_TRACED, KN_PARAMS(spec),               \
+        .name = #id, .nin = KN_VARIADIC, .nout = KN_VARIADIC, .flags = KN_LEVEL_TRACED | (more), KN_PARAMS(spec),      \
         .type = type_call, .eval = eval_call, .lower = lower_call, .sample = kn_sample_call, .doc = (text)             \
     }
-KILN_PRIM(jit) = CALL(jit, jit_params, "Calls the program `jaxpr`.");
-KILN_PRIM(custom_jvp_call) = CALL(custom_jvp_call, custom_jvp_params, "Calls `call_jaxpr`, whose forward derivative is given separately.");
-KILN_PRIM(custom_vjp_call) = CALL(custom_vjp_call, custom_vjp_params, "Calls `call_jaxpr`, whose reverse derivative is given separately.");
-KILN_PRIM(remat2) = CALL(remat2, remat_params, "Calls `jaxpr`, which reverse derivatives compute again instead of saving its values.");
+KILN_PRIM(jit) = CALL(jit, jit_params, KN_SHARES_NAMES, "Calls the program `jaxpr`.");
+KILN_PRIM(custom_jvp_call) = CALL(custom_jvp_call, custom_jvp_params, 0, "Calls `call_jaxpr`, whose forward derivative is given separately.");
+KILN_PRIM(custom_vjp_call) = CALL(custom_vjp_call, custom_vjp_params, 0, "Calls `call_jaxpr`, whose reverse derivative is given separately.");
+KILN_PRIM(remat2) = CALL(remat2, remat_params, 0, "Calls `jaxpr`, which reverse derivatives compute again instead of saving its values.");

@@ -23,7 +23,7 @@ enum { WHILE_BODY, WHILE_BODY_CONSTS, WHILE_COND, WHILE_COND_CONSTS };
 static const kn_param_spec while_params[] = {
     {"body_jaxpr", KN_P_JAXPR, 0},
     {"body_nconsts", KN_P_INT, 0},
-    {"cond_jaxpr", KN_P_JAXPR, 0},
+    {"cond_jaxpr", KN_P_JAXPR, KN_PARAM_FIRST},
     {"cond_nconsts", KN_P_INT, 0},
 };
 

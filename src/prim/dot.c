@@ -10,7 +10,7 @@ static const kn_param_spec dot_params[] = {
     {"dimension_numbers", KN_P_TUPLE, 0},
     {"out_sharding", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
     {"precision", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
-    {"preferred_element_type", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"preferred_element_type", KN_P_DTYPE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
 };
 
 static kn_dot_dims read_dims(const kn_param *p)

@@ -65,7 +65,7 @@ KILN_PRIM(asin) = FUNCTION(asin, "Inverse sine; within 1 ULP.");
 KILN_PRIM(acos) = FUNCTION(acos, "Inverse cosine; within 1 ULP.");
 KILN_PRIM(atan) = FUNCTION(atan, "Inverse tangent; within 1 ULP.");
 KILN_PRIM(cbrt) = FUNCTION(cbrt, "Cube root; within 1 ULP.");
-KILN_PRIM(erf) = FUNCTION(erf, "Error function; within 1 ULP.");
+KILN_PRIM(erf) = FUNCTION(erf, "Error function; within 1.1 ULP.");
 
 static const kn_param_spec round_params[] = {{"rounding_method", KN_P_INT, 0}};
 
