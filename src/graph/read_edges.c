@@ -12,9 +12,8 @@ typedef struct draft {
     kn_target target;
     const char *source_field;
     kn_spot source_at, source_field_at, target_field_at; /* words */
-    kn_spot index_at, place_at, transform_at;
-    kn_words target_words; /* the long form's target_field */
-    bool changed;          /* anything stands between source and input besides a mapping */
+    kn_spot index_at, place_at;
+    bool changed; /* anything stands between source and input besides a mapping */
     int64_t raw_index;
     const char *target_field;
     const kn_yaml *source_units, *target_units;
@@ -211,7 +210,9 @@ static kiln_status read_end(kn_reader *r, const kn_yaml *y, const char *node_key
     kn_words w;
     KILN_TRY(kn_read_text(r, n, scope, node_key, &w));
     KILN_TRY(kn_read_node_name(r, w.s, w.n, n->at, node));
-    return kn_read_plain(r, f, field_key, field);
+    KILN_TRY(kn_read_text(r, f, scope, field_key, &w));
+    KILN_TRY_MEM(r->ctx, *field = kn_arena_textn(&r->scratch, w.s, w.n));
+    return KILN_OK;
 }
 
 static kiln_status read_long(kn_reader *r, const kn_yaml *y, const kn_scope *scope, draft *d)
@@ -247,7 +248,7 @@ static kiln_status read_transform(kn_reader *r, const kn_yaml *y, const kn_scope
         return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "one of the two",
                              "the edge's text changes the value already");
     d->changed = true;
-    d->index_at = d->transform_at = y->at;
+    d->index_at = y->at;
     KILN_TRY_MEM(r->ctx, d->e.transform = kn_arena_text(r->arena, w.s));
     for (size_t i = 0; i < sizeof extracts / sizeof *extracts; i++)
         if (strcmp(extracts[i].name, w.s) == 0) {

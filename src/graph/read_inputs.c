@@ -31,12 +31,11 @@ static kiln_status read_long(kn_reader *r, const kn_yaml *y, const kn_scope *sco
                              "an external input needs '%s'", node ? "target_field" : "target_node");
     kn_words w;
     uint32_t id;
-    const char *name;
     KILN_TRY(kn_read_text(r, node, scope, "target_node", &w));
     KILN_TRY(kn_read_node_name(r, w.s, w.n, node->at, &id));
-    KILN_TRY(kn_read_plain(r, field, "target_field", &name));
+    KILN_TRY(kn_read_text(r, field, scope, "target_field", &w));
     d->at = field->at;
-    return kn_read_target(r, id, name, strlen(name), d->at, &d->target);
+    return kn_read_target(r, id, w.s, w.n, d->at, &d->target);
 }
 
 /* The declared shape: the input's, the short form of it, or () for one value everywhere. */
