@@ -32,13 +32,20 @@ KILN_API KILN_NODISCARD kiln_status kiln_trace_begin(kiln_ctx *ctx, kiln_trace *
 KILN_API KILN_NODISCARD kiln_status kiln_trace_finish(kiln_trace *t, kiln_prog **out);
 KILN_API void kiln_trace_cancel(kiln_trace *t); /**< frees an unfinished trace; NULL is fine */
 
-KILN_API kiln_val kiln_input(kiln_trace *t, const char *name, kiln_type type);
-KILN_API void kiln_output(kiln_trace *t, const char *name, kiln_val v);
+KILN_API kiln_val kiln_input_at(kiln_trace *t, const char *name, kiln_type type, const char *file, int line);
+/** The type is the last argument, so that a compound literal with commas may stand there. */
+#define kiln_input(t, name, ...) kiln_input_at((t), (name), (__VA_ARGS__), __FILE__, __LINE__)
+KILN_API void kiln_output_at(kiln_trace *t, const char *name, kiln_val v, const char *file, int line);
+#define kiln_output(t, name, v) kiln_output_at((t), (name), (v), __FILE__, __LINE__)
 /** A closed-over array: stored as data, never as code. The array is retained. */
-KILN_API kiln_val kiln_const(kiln_trace *t, kiln_array *value);
-KILN_API kiln_val kiln_num(kiln_trace *t, double v);                      /**< weak number */
-KILN_API kiln_val kiln_scalar(kiln_trace *t, kiln_dtype dtype, double v); /**< of this type, rounded once */
-KILN_API kiln_val kiln_int(kiln_trace *t, kiln_dtype dtype, int64_t v);
+KILN_API kiln_val kiln_const_at(kiln_trace *t, kiln_array *value, const char *file, int line);
+#define kiln_const(t, value) kiln_const_at((t), (value), __FILE__, __LINE__)
+KILN_API kiln_val kiln_num(kiln_trace *t, double v); /**< weak number */
+/** Of this type, rounded once; integers and bools must be exact. */
+KILN_API kiln_val kiln_scalar_at(kiln_trace *t, kiln_dtype dtype, double v, const char *file, int line);
+#define kiln_scalar(t, dtype, v) kiln_scalar_at((t), (dtype), (v), __FILE__, __LINE__)
+KILN_API kiln_val kiln_int_at(kiln_trace *t, kiln_dtype dtype, int64_t v, const char *file, int line);
+#define kiln_int(t, dtype, v) kiln_int_at((t), (dtype), (v), __FILE__, __LINE__)
 KILN_API kiln_type kiln_val_type(const kiln_trace *t, kiln_val v); /**< dims live as long as the trace */
 
 /** Scopes nest; equations carry the path ("node:spring"). Profiles attribute time to them. */
@@ -90,9 +97,12 @@ KILN_API kiln_val kiln_op3(kiln_trace *t, const char *prim, kiln_val a, kiln_val
 /** which ? a : b (note: the primitive select_n takes the case for false first) */
 #define kiln_select(t, which, a, b) kiln_op3((t), "select_n", (which), (b), (a), __FILE__, __LINE__)
 
+/** Nearest integer, half to even. */
+KILN_API kiln_val kiln_round_at(kiln_trace *t, kiln_val a, const char *file, int line);
+#define kiln_round(t, a) kiln_round_at((t), (a), __FILE__, __LINE__)
 KILN_API kiln_val kiln_convert_at(kiln_trace *t, kiln_val a, kiln_dtype to, const char *file, int line);
 KILN_API kiln_val kiln_reshape_at(kiln_trace *t, kiln_val a, uint32_t rank, const int64_t *dims, const char *file, int line);
-/** dims[i] of the result that dimension i of `a` becomes: `at` holds a's rank entries */
+/** dims[at[i]] of the result is what dimension i of `a` becomes: `at` holds a's rank entries (NULL for a scalar) */
 KILN_API kiln_val kiln_broadcast_at(kiln_trace *t, kiln_val a, uint32_t rank, const int64_t *dims, const int64_t *at, const char *file, int line);
 KILN_API kiln_val kiln_transpose_at(kiln_trace *t, kiln_val a, const int64_t *permutation, const char *file, int line);
 /** strides may be NULL (all 1) */
@@ -153,6 +163,14 @@ typedef void (*kiln_branch_fn)(kiln_trace *t, void *user, uint32_t branch, kiln_
 KILN_API void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, kiln_branch_fn branch, void *user, kiln_val *out, uint32_t n_out,
                            const char *file, int line);
 #define kiln_cond(t, which, n_branches, branch, user, out, n_out) kiln_cond_at((t), (which), (n_branches), (branch), (user), (out), (n_out), __FILE__, __LINE__)
+
+struct kiln_expr;
+/** A bound expression (kiln/expr.h), computed in one float type; its constants are rounded once.
+ *  @param vars  values of the variables by their number, or NULL when it has none
+ *  @param ref   value of its `node.field`, or no value when it has none */
+KILN_API kiln_val kiln_expr_trace_at(kiln_trace *t, const struct kiln_expr *e, kiln_dtype dtype, const kiln_val *vars, kiln_val ref,
+                                     const char *file, int line);
+#define kiln_expr_trace(t, e, dtype, vars, ref) kiln_expr_trace_at((t), (e), (dtype), (vars), (ref), __FILE__, __LINE__)
 
 #ifdef __cplusplus
 }

@@ -85,13 +85,16 @@ const kiln_diag *kiln_ctx_error(const kiln_ctx *ctx) { return &ctx->error; }
 static void excerpt(char *out, size_t size, kn_place at)
 {
     out[0] = 0;
-    if (!at.text || at.line <= 0) return;
-    const char *p = at.text;
-    for (int l = 1; l < at.line && p; l++) {
-        p = strchr(p, '\n');
-        if (p) p++;
+    const char *p = at.line_text;
+    if (!p) {
+        if (!at.text || at.line <= 0) return;
+        p = at.text;
+        for (int l = 1; l < at.line && p; l++) {
+            p = strchr(p, '\n');
+            if (p) p++;
+        }
+        if (!p) return;
     }
-    if (!p) return;
     size_t n = strcspn(p, "\r\n");
     if (n >= size) n = size - 1;
     memcpy(out, p, n);

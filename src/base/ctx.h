@@ -44,6 +44,7 @@ typedef struct kn_place {
     const char *file;
     int line, column; /* from 1; the column counts characters */
     const char *text;
+    const char *line_text; /* where the line begins, when the caller knows it; NULL: found in `text` by counting */
 } kn_place;
 kiln_status kn_fail_at(kiln_ctx *ctx, kiln_status code, const char *kind, kn_place at, const char *accepted, const char *fmt,
                        ...) __attribute__((format(printf, 6, 7)));

@@ -15,6 +15,9 @@ typedef struct kn_spot {
 typedef struct kn_source_file {
     const char *name; /* as errors name it */
     const char *text;
+    size_t n;              /* bytes of the text */
+    const uint32_t *lines; /* offsets at which the lines begin */
+    uint32_t n_lines;
 } kn_source_file;
 
 /* Variables that stay in a bound expression: kiln_expr_node.var. All other names are folded. */
@@ -30,7 +33,8 @@ typedef enum kn_var {
 
 /* One entry, or a strided run of entries, of an array value. */
 typedef struct kn_leaf {
-    const kiln_expr *expr; /* NULL: `number` */
+    const kiln_expr *expr; /* over the KN_VARs; NULL: `v` or `number` */
+    const double *v;       /* count entries; NULL: `number` for all */
     double number;
     size_t offset, stride, count; /* entries offset + k*stride, k < count, belong to cell k (or are all the same) */
 } kn_leaf;
@@ -162,6 +166,28 @@ typedef struct kn_input {
 } kn_input;
 
 /* Options of a coupling group; the table with names, defaults and limits is in read_groups.c. */
+typedef enum kn_option {
+    KN_OPTION_NODES,
+    KN_OPTION_MAX_ITERATIONS,
+    KN_OPTION_TOLERANCE,
+    KN_OPTION_CONVERGENCE_NORM,
+    KN_OPTION_RTOL,
+    KN_OPTION_ATOL,
+    KN_OPTION_ACCELERATION,
+    KN_OPTION_RELAXATION,
+    KN_OPTION_ITERATION_MODE,
+    KN_OPTION_ACCELERATED_FIELDS,
+    KN_OPTION_JACOBIAN_REUSE,
+    KN_OPTION_PREDICTOR,
+    KN_OPTION_SUBCYCLING,
+    KN_OPTION_BOUNDARY_INTERPOLATION,
+    KN_OPTION_WAVEFORM_ITERATIONS,
+    KN_OPTION_SOLVER,
+    KN_OPTION_LINEAR_SOLVER,
+    KN_OPTION_DIAGNOSTICS,
+    KN_OPTION_STRICT_CONVERGENCE,
+    KN_N_OPTIONS,
+} kn_option;
 typedef enum kn_norm { KN_NORM_L2, KN_NORM_MIXED, KN_NORM_INTERFACE } kn_norm;
 typedef enum kn_acceleration { KN_ACC_NONE, KN_ACC_FIXED, KN_ACC_AITKEN, KN_ACC_IQN_ILS, KN_ACC_IQN_IMVJ } kn_acceleration;
 typedef enum kn_sweep { KN_GAUSS_SEIDEL, KN_JACOBI } kn_sweep;
@@ -196,7 +222,7 @@ typedef struct kn_group {
     bool diagnostics, strict_convergence;
     double timestep; /* the largest of its members */
     kn_spot at, nodes_at;
-    kn_spot option_at[20]; /* value of each option, in the order of the table of options; line 0: default */
+    kn_spot option_at[KN_N_OPTIONS]; /* value of each option; line 0: default */
 } kn_group;
 
 typedef struct kn_initial {
@@ -275,7 +301,8 @@ typedef struct kn_graph_model {
     kn_run run;
     double base_timestep;      /* greatest common divisor of the timesteps, s */
     kn_spot param_specs_at;    /* the key, when it holds something */
-    struct kn_name_table *names;
+    kn_spot include_at;        /* likewise */
+    const struct kn_name_table *names;
 } kn_graph_model;
 
 typedef struct kn_let_override {
@@ -315,5 +342,6 @@ kiln_status kn_value_eval(kiln_ctx *ctx, const kn_value *v, const kn_node *n, do
 bool kn_run_records(const kn_graph_model *g, const kn_node *n, const char *field);
 /* Shell patterns with * and ?. */
 bool kn_match(const char *pattern, const char *text);
+bool kn_match_field(const char *pattern, const char *node, const char *field); /* `node.field` */
 
 #endif

@@ -36,6 +36,15 @@ kiln_status kn_build_const(kn_build *b, kiln_array *value, kn_atom *out)
     return KILN_OK;
 }
 
+kiln_status kn_build_hole(kn_build *b, kiln_type type, kn_atom *out)
+{
+    kn_arena *arena = &b->prog->arena;
+    KILN_TRY(new_var(b, type, out));
+    KILN_TRY_MEM(b->ctx, kn_push(arena, &b->const_vars, *out) && kn_push(arena, &b->consts, NULL));
+    b->prog->has_holes = true;
+    return KILN_OK;
+}
+
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
 {
     kn_lit l = {dtype, kn_scalar_round(dtype, value)};
@@ -57,7 +66,10 @@ static kiln_status copy_param(kiln_ctx *ctx, kn_arena *arena, const kn_param *p,
     *out = *p;
     switch (p->kind) {
     case KN_P_TEXT: KILN_TRY_MEM(ctx, out->text = kn_arena_text(arena, p->text)); break;
-    case KN_P_INTS: KILN_TRY_MEM(ctx, out->ints = kn_arena_copy(arena, p->ints, p->n * sizeof *p->ints)); break;
+    case KN_P_INTS:
+        KILN_TRY_MEM(ctx, out->ints = kn_arena_copy(arena, p->ints, p->n * sizeof *p->ints));
+        if (p->name) KILN_TRY_MEM(ctx, out->name = kn_arena_textn(arena, p->name, p->n));
+        break;
     case KN_P_RECORD:
         KILN_TRY_MEM(ctx, out->name = kn_arena_text(arena, p->name));
         if (p->keys) {
@@ -184,7 +196,8 @@ static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out
     kn_atom *map = KN_NEWN(arena, kn_atom, j->nvars);
     KILN_TRY_MEM(c->ctx, map);
     for (uint32_t i = 0; i < j->nin; i++) {
-        if (i < j->nconsts) KILN_TRY(kn_build_const(&b, j->consts[i], &map[j->in[i]]));
+        if (i < j->nconsts && !j->consts[i]) KILN_TRY(kn_build_hole(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
+        else if (i < j->nconsts) KILN_TRY(kn_build_const(&b, j->consts[i], &map[j->in[i]]));
         else KILN_TRY(kn_build_input(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
     }
     for (uint32_t k = 0; k < j->neqns; k++) {

@@ -50,7 +50,7 @@ typedef struct kn_param {
         const struct kn_param *items;
         const kn_jaxpr *jaxpr;
     };
-    const char *name;        /* RECORD */
+    const char *name;        /* RECORD: its name. INTS: which elements print as np.int64(v), a '0' or '1' each; NULL: none */
     const char *const *keys; /* RECORD */
 } kn_param;
 
@@ -91,7 +91,7 @@ struct kn_jaxpr {
     const kn_var *vars;
     const kn_lit *lits;
     const kn_atom *in;          /* variables; the first nconsts are constants */
-    kiln_array *const *consts;  /* their values */
+    kiln_array *const *consts;  /* their values; NULL where the text that the program was read from holds none */
     const kn_eqn *eqns;
     const kn_atom *out;
     uint32_t nvars, nlits, nin, nconsts, neqns, nout;
@@ -110,6 +110,7 @@ struct kiln_prog {
     KN_VEC(const char *) files;   /* [0] is "" */
     KN_VEC(kiln_array *) arrays;  /* every constant's value, released with the program */
     bool old_dialect;             /* read from the old jaxpr dialect; the printer's default */
+    bool has_holes;               /* a constant has no value: it prints, but cannot run */
 };
 typedef struct kiln_prog kn_prog;
 
@@ -143,6 +144,7 @@ typedef struct kn_build {
 void kn_build_init(kn_build *b, kiln_ctx *ctx, kn_prog *prog);
 kiln_status kn_build_input(kn_build *b, kiln_type type, kn_atom *out);
 kiln_status kn_build_const(kn_build *b, kiln_array *value, kn_atom *out); /* a constvar; retains the array */
+kiln_status kn_build_hole(kn_build *b, kiln_type type, kn_atom *out); /* a constvar whose value is not known */
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out); /* value is rounded to dtype */
 /* Appends an equation: checks parameters and operands by the primitive's type rule and makes `nout` results
  * (KILN_INTERNAL when the primitive gives another number). Parameters and operands are copied. */
@@ -173,5 +175,7 @@ bool kn_jaxpr_equal(const kn_jaxpr *a, const kn_jaxpr *b);
 uint64_t kn_jaxpr_count(const kn_jaxpr *j); /* equations, nested bodies counted once each */
 /* Every variable bound once and before use, results as the type rules say, bodies too, level respected. */
 kiln_status kn_verify(kiln_ctx *ctx, const kn_prog *p);
+/* Refuses programs with constants that have no value; to be asked before running or compiling. */
+kiln_status kn_prog_runnable(kiln_ctx *ctx, const kn_prog *p);
 
 #endif

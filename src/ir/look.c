@@ -57,7 +57,7 @@ static bool atom_equal(const kn_jaxpr *a, kn_atom x, const kn_jaxpr *b, kn_atom 
 
 static bool array_equal(const kiln_array *a, const kiln_array *b)
 {
-    return a == b || (kiln_type_equal(a->type, b->type) && memcmp(a->data, b->data, a->bytes) == 0);
+    return a == b || (a && b && kiln_type_equal(a->type, b->type) && memcmp(a->data, b->data, a->bytes) == 0);
 }
 
 static bool eqn_equal(const kn_jaxpr *a, const kn_eqn *x, const kn_jaxpr *b, const kn_eqn *y)
@@ -149,7 +149,9 @@ static void put_jaxpr(feed *f, const kn_jaxpr *j)
     put_u64(f, (uint64_t)j->nin << 32 | j->nconsts);
     put_u64(f, (uint64_t)j->neqns << 32 | j->nout);
     for (uint32_t i = 0; i < j->nin; i++) put_type(f, kn_type_of(j, j->in[i]));
-    for (uint32_t i = 0; i < j->nconsts; i++) put(f, j->consts[i]->data, j->consts[i]->bytes);
+    for (uint32_t i = 0; i < j->nconsts; i++)
+        if (j->consts[i]) put(f, j->consts[i]->data, j->consts[i]->bytes);
+        else put_text(f, "hole");
     for (uint32_t k = 0; k < j->neqns; k++) {
         const kn_eqn *e = &j->eqns[k];
         put_text(f, e->prim->name);

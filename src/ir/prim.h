@@ -15,7 +15,8 @@ enum {
     KN_COMMUTES = 1u << 3,
     KN_EXPENSIVE = 1u << 4, /* not worth computing twice: transcendental functions, division */
     KN_MOVES = 1u << 5,     /* moves elements without changing them */
-    KN_EFFECT = 1u << 6     /* must be kept although nobody reads its results */
+    KN_EFFECT = 1u << 6,    /* must be kept although nobody reads its results */
+    KN_SHARES_NAMES = 1u << 7 /* printing: `jaxpr` is the function `name`, and its variables take the names of what it is called with (jit) */
 };
 
 /* How a base primitive becomes loops. */
@@ -41,7 +42,8 @@ enum {
     KN_PARAM_HIDE_NONE = 1u << 1,   /* not printed when None */
     KN_PARAM_FROM_RESULT = 1u << 2, /* never printed: follows from the type of the result */
     KN_PARAM_HIDE_EMPTY = 1u << 3,  /* not printed when an empty tuple */
-    KN_PARAM_INTERNAL = 1u << 4     /* never printed: follows from the other parameters and operands */
+    KN_PARAM_INTERNAL = 1u << 4,    /* never printed: follows from the other parameters and operands */
+    KN_PARAM_FIRST = 1u << 5        /* its bodies are met before those of the others when shared bodies are named (while's cond) */
 };
 
 /* What a type rule sees and fills. */

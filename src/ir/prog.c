@@ -83,3 +83,10 @@ kiln_type kiln_prog_output_type(const kiln_prog *p, uint32_t i) { return kn_type
 const char *kiln_prog_input_name(const kiln_prog *p, uint32_t i) { return p->in_names ? p->in_names[i] : ""; }
 const char *kiln_prog_output_name(const kiln_prog *p, uint32_t i) { return p->out_names ? p->out_names[i] : ""; }
 uint64_t kiln_prog_n_equations(const kiln_prog *p) { return kn_jaxpr_count(p->main); }
+
+kiln_status kn_prog_runnable(kiln_ctx *ctx, const kn_prog *p)
+{
+    if (!p->has_holes) return KILN_OK;
+    return kn_fail(ctx, KILN_UNSUPPORTED,
+                   "the program has constants whose values its text does not hold (binders before the semicolon): pass them as inputs instead");
+}

@@ -56,7 +56,7 @@ static kiln_status verify_jaxpr(verifier *v, const kn_jaxpr *j)
     KILN_TRY_MEM(v->ctx, defined);
     for (uint32_t i = 0; i < j->nin; i++) {
         if (j->in[i] >= j->nvars || defined[j->in[i]]) return bad(v, "an input is bound twice", "binders");
-        if (i < j->nconsts && !kiln_type_equal(j->consts[i]->type, j->vars[j->in[i]].type)) return bad(v, "a constant of another type", "binders");
+        if (i < j->nconsts && j->consts[i] && !kiln_type_equal(j->consts[i]->type, j->vars[j->in[i]].type)) return bad(v, "a constant of another type", "binders");
         defined[j->in[i]] = true;
     }
     for (uint32_t k = 0; k < j->neqns; k++) KILN_TRY(verify_eqn(v, j, &j->eqns[k], defined));

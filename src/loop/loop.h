@@ -93,6 +93,7 @@ typedef struct kn_loops {
     size_t scratch_bytes;
     uint32_t n_inputs, n_outputs, n_consts;
     uint32_t n_scopes; /* ticks */
+    uint32_t n_files;
     const char *const *scopes;
     const char *const *files;
     bool ticks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/model.h"
+#include "graph/kinds.h"
 
 static const double grid[] = {64, 32, 32};
 static const char *const lattices[] = {"D2Q9", "D3Q19", NULL};
@@ -11,16 +11,16 @@ static kiln_status check(kiln_ctx *ctx, const kn_graph_model *g, const kn_node *
                    *outlet = kn_node_param(n, "outlet_face");
     bool planar = strcmp(kn_node_param(n, "lattice")->text, "D2Q9") == 0;
     if (shape->n != (planar ? 2 : 3))
-        return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, shape->at), planar ? "[nx, ny]" : "[nx, ny, nz]",
+        return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, shape->at, planar ? "[nx, ny]" : "[nx, ny, nz]",
                           "%s needs %d extents, grid_shape has %zu", planar ? "D2Q9" : "D3Q19", planar ? 2 : 3, shape->n);
     const kn_param *faces_given[] = {inlet, outlet};
     for (int i = 0; i < 2; i++)
         if (planar && faces_given[i]->text[0] == 'z')
-            return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, faces_given[i]->at), "x_min, x_max, y_min, y_max",
+            return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, faces_given[i]->at, "x_min, x_max, y_min, y_max",
                               "a D2Q9 grid has no face '%s'", faces_given[i]->text);
     if (strcmp(inlet->text, outlet->text) == 0)
-        return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, outlet->given ? outlet->at : inlet->at),
-                          "two different faces", "inlet_face and outlet_face are both '%s'", inlet->text);
+        return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, outlet->given ? outlet->at : inlet->at, "two different faces",
+                             "inlet_face and outlet_face are both '%s'", inlet->text);
     return KILN_OK;
 }
 

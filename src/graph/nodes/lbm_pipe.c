@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/model.h"
+#include "graph/kinds.h"
 
 static kiln_status check(kiln_ctx *ctx, const kn_graph_model *g, const kn_node *n)
 {
     const kn_param *x = kn_node_param(n, "propeller_x"), *r = kn_node_param(n, "propeller_radius");
     int64_t nx = kn_node_int(n, "nx");
     if (x->integer < 0 || x->integer >= nx)
-        return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, x->at), "a cell index from 0 to nx - 1",
+        return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, x->at, "a cell index from 0 to nx - 1",
                           "propeller_x must be in 0..%lld, found %lld", (long long)(nx - 1), (long long)x->integer);
     if (!(r->number > 0 && r->number <= 1))
-        return kn_fail_at(ctx, KILN_INVALID, "bad-value", kn_graph_place(g, r->at), "above 0, at most 1",
+        return kn_graph_fail(ctx, g, KN_KIND_BAD_VALUE, r->at, "above 0, at most 1",
                           "propeller_radius is a part of the pipe's radius, found %g", r->number);
     return KILN_OK;
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs are recognised by what they hold, not by the name of the file. */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name, *text;
+} kinds[] = {
+#define ROW(id, name, text) [CLI_##id] = {name, text},
+    CLI_INPUT_LIST(ROW)
+#undef ROW
+};
+
+const char *cli_input_kind_text(cli_input_kind kind) { return kind < CLI_UNKNOWN ? kinds[kind].text : "an unknown kind of file"; }
+
+static bool begins(const char *s, const char *word) { return strncmp(s, word, strlen(word)) == 0; }
+
+/* Blanks and comments of the text forms that may stand before the first word. */
+static const char *first_word(const char *s)
+{
+    for (;;) {
+        while (isspace((unsigned char)*s)) s++;
+        if (!begins(s, "//")) return s;
+        s += strcspn(s, "\n");
+    }
+}
+
+/* Does a mapping at the top level of YAML or JSON have this key? Nested keys are indented in YAML; in JSON text the first
+ * key of the object decides or any line that begins with the key. */
+static bool has_key(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *p = text; (p = strstr(p, key)); p += n) {
+        const char *before = p, *after = p + n;
+        if (before > text && before[-1] == '"') before--;
+        while (*after == '"' || *after == ' ') after++;
+        if (*after != ':') continue;
+        const char *q = before;
+        while (q > text && (q[-1] == ' ' || q[-1] == '\t')) q--;
+        bool own_line = q == text || q[-1] == '\n';
+        if (own_line && q == before) return true;
+        bool json = *first_word(text) == '{';
+        if (json && (own_line || q[-1] == '{' || q[-1] == ',')) return true;
+    }
+    return false;
+}
+
+static cli_input_kind recognise(const char *text)
+{
+    const char *s = first_word(text);
+    if (*s == '{') {
+        const char *t = first_word(s + 1);
+        if (begins(t, "lambda")) return CLI_JAXPR;
+    }
+    if (begins(s, "let ")) return CLI_JAXPR;
+    if (begins(s, "module") || begins(s, "func.func") || begins(s, "#loc")) return CLI_STABLEHLO;
+    if (begins(s, "HloModule")) return CLI_HLO;
+    if (has_key(text, "nodes") || has_key(text, "format")) return CLI_GRAPH;
+    if (has_key(text, "system")) return CLI_CALCULATOR;
+    if (has_key(text, "kind") || has_key(text, "state") || has_key(text, "rhs")) return CLI_MODEL;
+    return CLI_UNKNOWN;
+}
+
+/* Binary forms that are refused with the line that makes text of them. */
+static int refuse_binary(cli *c, const cli_input *in)
+{
+    const unsigned char *b = (const unsigned char *)in->bytes.s;
+    size_t n = in->bytes.n;
+    if (n >= 6 && memcmp(b, "\x93NUMPY", 6) == 0) return cli_bad(c, "unsupported", "%s is an array (.npy), not a program", in->name);
+    if (n >= 4 && memcmp(b, "PK\3\4", 4) == 0) return cli_bad(c, "unsupported", "%s is an archive (.npz, .zip), not a program", in->name);
+    if (n >= 4 && memcmp(b, "ML\xef" "R", 4) == 0)
+        return cli_bad(c, "unsupported", "%s is MLIR bytecode; text is read: jax.jit(f).lower(*args).as_text()", in->name);
+    if (n >= 2 && b[0] == 0x80 && b[1] <= 5)
+        return cli_bad(c, "unsupported", "%s is a Python pickle, which is never loaded; text is read: str(jax.make_jaxpr(f)(*args))", in->name);
+    if (memchr(b, 0, n))
+        return cli_bad(c, "unsupported", "%s is binary (jax.export makes such files); text is read: exported.mlir_module()", in->name);
+    return CLI_DONE;
+}
+
+static int kind_by_name(cli *c, const char *name, cli_input_kind *out)
+{
+    for (unsigned i = 0; i < CLI_UNKNOWN; i++)
+        if (strcmp(kinds[i].name, name) == 0) {
+            *out = (cli_input_kind)i;
+            return CLI_DONE;
+        }
+    return cli_bad(c, "usage", "--from takes jaxpr, stablehlo, hlo, graph, model or calculator, found '%s'", name);
+}
+
+int cli_input_read(cli *c, const char *path, cli_input *out)
+{
+    bool standard = strcmp(path, "-") == 0;
+    *out = (cli_input){.name = standard ? "standard input" : path, .kind = CLI_UNKNOWN};
+    kiln_status status = standard ? kn_file_read_fd(c->ctx, STDIN_FILENO, out->name, &out->bytes) : kn_file_read(c->ctx, path, &out->bytes);
+    if (status != KILN_OK) return cli_fail(c);
+    const char *from = cli_text(c, "from", NULL);
+    int code = from ? kind_by_name(c, from, &out->kind) : refuse_binary(c, out);
+    if (code == CLI_DONE && !from) out->kind = recognise(out->bytes.s);
+    if (code == CLI_DONE && out->kind == CLI_UNKNOWN)
+        code = cli_bad(c, "unknown-input", "%s is neither a program (jaxpr) nor a graph, as far as its text shows; --from KIND says what it is",
+                       out->name);
+    if (code != CLI_DONE) cli_input_free(c, out);
+    return code;
+}
+
+void cli_input_free(cli *c, cli_input *in) { kn_bytes_free(c->ctx, &in->bytes); }
+
+int cli_input_refuse(cli *c, const cli_input *in, const char *wanted)
+{
+    bool later = in->kind != CLI_JAXPR && in->kind != CLI_GRAPH;
+    if (later) return cli_bad(c, "unsupported", "%s is %s, which this version does not read", in->name, cli_input_kind_text(in->kind));
+    return cli_bad(c, "usage", "%s is %s; kiln %s takes %s", in->name, cli_input_kind_text(in->kind), c->command->name, wanted);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subcommands, in the order of the help, and the options that all of them take. */
+#include "cli/cli.h"
+
+extern const cli_command cli_doctor, cli_completion_command;
+
+const cli_command *const cli_commands[] = {
+    &cli_doctor,
+    &cli_completion_command,
+    NULL,
+};
+
+const cli_option cli_common[] = {
+    {"from", 0, CLI_TEXT, "KIND", "takes the input as KIND (jaxpr, graph, ...) whatever it looks like", 0, 0},
+    {"dump", 0, CLI_TEXT, "DIR", "writes every stage of every compile into DIR, numbered and named", CLI_SETTING, 0},
+    {"target", 0, CLI_TEXT, "CPU", "compiles for x86-64-v3, x86-64-v4 or native (the default)", CLI_SETTING, 0},
+    {"tier", 0, CLI_CHOICE, "0, 2, auto", "level of code generation; the bits of results do not depend on it", CLI_SETTING, 0},
+    {"threads", 0, CLI_INT, "N", "threads of one call", CLI_SETTING | CLI_LATER, 1},
+    {"seed", 0, CLI_INT, "N", "seed of everything random", CLI_SETTING | CLI_LATER, 0},
+    {"cache", 0, CLI_TEXT, "DIR", "folder of the compile cache, or none", CLI_SETTING | CLI_LATER, 0},
+    {"quiet", 'q', CLI_FLAG, NULL, "prints results and errors only", CLI_SETTING, 0},
+    {"verbose", 'v', CLI_FLAG, NULL, "says more on standard error", CLI_SETTING, 0},
+    {"help", 'h', CLI_FLAG, NULL, "shows this help", 0, 0},
+};
+const uint32_t cli_n_common = sizeof cli_common / sizeof *cli_common;

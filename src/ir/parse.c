@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs, bodies and equations. Blanks and line ends mean the same: the printed layout is not needed, but where an equation
+ * without results could be an operand of the one before, the column decides. */
+#include "ir/parse.h"
+
+/* One body being read. */
+typedef struct scope {
+    kn_build b;
+    kn_arena arena; /* of one equation's parameters, emptied between equations */
+    kn_arena names_arena;
+    KN_VEC(kn_word) names; /* per variable */
+    uint32_t *slots, n_slots; /* hash table by name: variable + 1, 0 empty */
+} scope;
+
+static uint64_t hash(kn_word w)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < w.n; i++) h = (h ^ (unsigned char)w.s[i]) * 0x100000001b3u;
+    return h ^ h >> 32;
+}
+
+static bool same(kn_word a, kn_word b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
+
+/* ---- variables ---- */
+
+static uint32_t *slot_of(const scope *s, kn_word name)
+{
+    uint32_t k = (uint32_t)hash(name) & (s->n_slots - 1);
+    while (s->slots[k] && !same(s->names.v[s->slots[k] - 1], name)) k = (k + 1) & (s->n_slots - 1);
+    return &s->slots[k];
+}
+
+/* Enters the name of variable `var`, which is the newest. */
+static kiln_status declare(kn_parser *p, scope *s, kn_word name, uint32_t var)
+{
+    bool unread = kn_word_is(name, "_");
+    if (s->names.n * 2 >= s->n_slots) {
+        s->n_slots = s->n_slots ? s->n_slots * 2 : 32;
+        KILN_TRY_MEM(p->ctx, s->slots = KN_NEWN(&s->names_arena, uint32_t, s->n_slots));
+        for (uint32_t i = 0; i < s->names.n; i++)
+            if (!kn_word_is(s->names.v[i], "_")) *slot_of(s, s->names.v[i]) = i + 1;
+    }
+    KILN_TRY_MEM(p->ctx, kn_push(&s->names_arena, &s->names, name));
+    if (unread) return KILN_OK;
+    uint32_t *slot = slot_of(s, name);
+    if (*slot) return kn_syntax(p, name.s, "bound-twice", NULL, "variable %.*s is bound twice", (int)name.n, name.s);
+    *slot = var + 1;
+    return KILN_OK;
+}
+
+static kiln_status read_variable(kn_parser *p, const scope *s, kn_word name, kn_atom *out)
+{
+    uint32_t var = s->n_slots && !kn_word_is(name, "_") ? *slot_of(s, name) : 0;
+    if (!var) return kn_syntax(p, name.s, "unbound", NULL, "variable %.*s is not bound", (int)(name.n < 60 ? name.n : 60), name.s);
+    *out = var - 1;
+    return KILN_OK;
+}
+
+static kiln_status read_literal(kn_parser *p, scope *s, kn_atom *out)
+{
+    kiln_dtype d;
+    kn_scalar v;
+    KILN_TRY(kn_parse_literal(p, &s->arena, &d, &v));
+    return kn_build_literal(&s->b, d, v, out);
+}
+
+static bool starts_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '('; }
+
+static bool is_constant_word(kn_word w)
+{
+    return kn_word_is(w, "nan") || kn_word_is(w, "inf") || kn_word_is(w, "True") || kn_word_is(w, "False");
+}
+
+/* ---- binders ---- */
+
+typedef struct binders {
+    KN_VEC(kn_word) names;
+    KN_VEC(kiln_type) types;
+} binders;
+
+static kiln_status read_binder(kn_parser *p, kn_arena *arena, binders *b)
+{
+    kiln_type t;
+    kn_word name = kn_read_name(p);
+    if (!name.n) return kn_syntax(p, p->c.at, "syntax", "name:type, as a:f32[3]", "a variable is missing");
+    if (kn_peek(p) != ':') return kn_syntax(p, p->c.at, "syntax", "name:type, as a:f32[3]", "variable %.*s has no type", (int)(name.n < 60 ? name.n : 60), name.s);
+    p->c.at++;
+    KILN_TRY(kn_parse_type(p, arena, &t));
+    KILN_TRY_MEM(p->ctx, kn_push(arena, &b->names, name) && kn_push(arena, &b->types, t));
+    return KILN_OK;
+}
+
+/* ---- parameters ---- */
+
+static kiln_status no_parameter(kn_parser *p, const kn_prim *prim, kn_word key)
+{
+    char list[200] = "";
+    size_t n = 0;
+    for (uint32_t i = 0; i < prim->nparams; i++) {
+        size_t k = strlen(prim->params[i].name);
+        if (n + k + 3 > sizeof list) break;
+        if (n) list[n++] = ',', list[n++] = ' ';
+        memcpy(list + n, prim->params[i].name, k + 1);
+        n += k;
+    }
+    return kn_syntax(p, key.s, "unknown-parameter", n ? list : "no parameters", "%s has no parameter %.*s", prim->name, (int)(key.n < 60 ? key.n : 60), key.s);
+}
+
+static kiln_status read_params(kn_parser *p, scope *s, const kn_prim *prim, kn_param *params, bool *given)
+{
+    const char *start = p->c.at - 1;
+    while (!kn_take(p, ']')) {
+        kn_skip(p);
+        if (p->c.at == p->end) return kn_syntax(p, start, "syntax", NULL, "the parameters of %s are not closed", prim->name);
+        const char *at = p->c.at;
+        if (p->end - at >= 3 && memcmp(at, "...", 3) == 0)
+            return kn_syntax(p, at, "elided", NULL, "parameters are left out ([...]): the text cannot be run");
+        kn_word key = kn_read_name(p);
+        if (!key.n || !kn_take(p, '=')) return kn_syntax(p, at, "syntax", "key=value", "a parameter of %s has no name", prim->name);
+        uint32_t i = 0;
+        while (i < prim->nparams && !kn_word_is(key, prim->params[i].name)) i++;
+        if (i == prim->nparams) return no_parameter(p, prim, key);
+        if (given[i]) return kn_syntax(p, key.s, "syntax", NULL, "parameter %s is given twice", prim->params[i].name);
+        given[i] = true;
+        KILN_TRY(kn_parse_value(p, &s->arena, prim->params[i].kind, &params[i]));
+    }
+    return KILN_OK;
+}
+
+/* What the text does not show: left out, or said by the type of the result. */
+static kiln_status complete(kn_parser *p, const char *at, const kn_prim *prim, kn_param *params, const bool *given, const binders *b)
+{
+    for (uint32_t i = 0; i < prim->nparams; i++) {
+        const kn_param_spec *spec = &prim->params[i];
+        if (given[i]) continue;
+        params[i] = KN_NONE;
+        if ((spec->flags & KN_PARAM_FROM_RESULT) && b->types.n) {
+            if (spec->kind == KN_P_INTS) params[i] = KN_INTS(b->types.v[0].rank, b->types.v[0].dims);
+            else if (spec->kind == KN_P_DTYPE) params[i] = KN_DTYPE(b->types.v[0].dtype);
+        } else if ((spec->flags & KN_PARAM_HIDE_EMPTY) && !(spec->flags & KN_PARAM_HIDE_NONE)) {
+            params[i] = KN_INTS(0, NULL);
+        } else if (!(spec->flags & (KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE | KN_PARAM_INTERNAL | KN_PARAM_FROM_RESULT))) {
+            return kn_syntax(p, at, "missing-parameter", NULL, "%s needs %s", prim->name, spec->name);
+        }
+    }
+    return KILN_OK;
+}
+
+static kiln_status find_prim(kn_parser *p, kn_word name, const kn_prim **out)
+{
+    enum { MOST = 512 };
+    const char *names[MOST], *near = NULL;
+    char word[48];
+    uint32_t n = 0;
+    if (!name.n) return kn_syntax(p, p->c.at, "syntax", NULL, "a primitive is missing");
+    *out = p->prims->find(name.s, name.n);
+    if (*out) return KILN_OK;
+    const kn_prim *const *all = p->prims->all ? p->prims->all(&n) : NULL;
+    if (n > MOST) n = MOST;
+    for (uint32_t i = 0; i < n; i++) names[i] = all[i]->name;
+    size_t k = name.n < sizeof word - 1 ? name.n : sizeof word - 1;
+    memcpy(word, name.s, k);
+    word[k] = 0;
+    if (name.n < sizeof word) near = kn_nearest(word, names, n);
+    if (near) return kn_syntax(p, name.s, "unknown-primitive", NULL, "no primitive %s (did you mean %s?)", word, near);
+    return kn_syntax(p, name.s, "unknown-primitive", "kiln prims lists them", "no primitive %s", word);
+}
+
+/* ---- equations ---- */
+
+/* `in (` ends the equations, unless it is a variable called in before a complex literal. */
+static bool at_outputs(const kn_parser *p)
+{
+    kn_parser look = *p;
+    if (!kn_take_word(&look, "in") || !kn_take(&look, '(')) return false;
+    const char *q = look.c.at;
+    while (q < look.end && *q != ')' && *q != ',' && *q != ' ' && *q != ':') q++;
+    return !(q < look.end && *q == ')' && q > look.c.at && q[-1] == 'j' && starts_number(*look.c.at) && q + 1 < look.end && q[1] == ':');
+}
+
+/* Where an equation began, and the line of its last word so far, to tell the next one from a wrapped operand. */
+typedef struct start {
+    const char *at;
+    uint32_t line, column, last_line;
+} start;
+
+static bool new_line_not_deeper(const kn_parser *p, const start *s)
+{
+    return p->c.line > s->last_line && (uint32_t)(p->c.at - p->c.line_start) <= s->column;
+}
+
+static kiln_status read_operands(kn_parser *p, scope *s, start *begin, kn_arena *arena, void *into)
+{
+    KN_VEC(kn_atom) *atoms = into;
+    for (;;) {
+        kn_atom a;
+        begin->last_line = p->c.line;
+        kn_skip(p);
+        if (p->c.at == p->end || kn_peek(p) == '}' || at_outputs(p)) return KILN_OK;
+        if (kn_take(p, ';')) return KILN_OK;
+        kn_word w = kn_peek_name(p);
+        char after = w.s + w.n < p->end ? w.s[w.n] : 0;
+        if (starts_number(kn_peek(p)) || kn_peek(p) == '[') {
+            KILN_TRY(read_literal(p, s, &a));
+        } else if (!w.n) {
+            return kn_syntax(p, p->c.at, "syntax", "a variable, a literal, ';' or in", "'%c' cannot stand here", kn_peek(p));
+        } else if (after == ':' && is_constant_word(w) && !new_line_not_deeper(p, begin)) {
+            KILN_TRY(read_literal(p, s, &a));
+        } else if (after == ':' || after == '[' || new_line_not_deeper(p, begin)) {
+            return KILN_OK; /* the next equation */
+        } else {
+            KILN_TRY(read_variable(p, s, w, &a));
+            p->c.at += w.n;
+        }
+        KILN_TRY_MEM(p->ctx, kn_push(arena, atoms, a));
+    }
+}
+
+static kiln_status bind_results(kn_parser *p, scope *s, const kn_prim *prim, const start *begin, const kn_param *params,
+                                const kn_atom *in, uint32_t nin, const binders *b)
+{
+    uint32_t nout = b->names.n;
+    kn_atom *out = KN_NEWN(&s->arena, kn_atom, nout);
+    KILN_TRY_MEM(p->ctx, out);
+    s->b.loc = (kn_loc){p->file_index, begin->line, begin->column + 1};
+    KILN_TRY(kn_locate(p, begin->at, kn_build_eqn(&s->b, prim, params, in, nin, out, nout)));
+    for (uint32_t i = 0; i < nout; i++) {
+        kiln_type t = kn_build_type(&s->b, out[i]);
+        if (!kiln_type_equal(t, b->types.v[i]))
+            return kn_syntax(p, b->names.v[i].s, "type", NULL, "%s gives %s, the binder says %s", prim->name, kn_type_show(t).s,
+                             kn_type_show(b->types.v[i]).s);
+        KILN_TRY(declare(p, s, b->names.v[i], out[i]));
+    }
+    return KILN_OK;
+}
+
+static kiln_status read_equation(kn_parser *p, scope *s)
+{
+    binders b = {0};
+    KN_VEC(kn_atom) in = {0};
+    const kn_prim *prim;
+    start begin = {p->c.at, p->c.line, (uint32_t)(p->c.at - p->c.line_start), p->c.line};
+    kn_word w = kn_peek_name(p);
+    if (w.s + w.n < p->end && w.s[w.n] == ':') {
+        while (!kn_take(p, '=')) KILN_TRY(read_binder(p, &s->arena, &b));
+    }
+    kn_skip(p);
+    const char *at = p->c.at;
+    KILN_TRY(find_prim(p, kn_read_name(p), &prim));
+    kn_param *params = KN_NEWN(&s->arena, kn_param, prim->nparams);
+    bool *given = KN_NEWN(&s->arena, bool, prim->nparams);
+    KILN_TRY_MEM(p->ctx, params && given);
+    if (kn_peek(p) == '[') {
+        p->c.at++;
+        KILN_TRY(read_params(p, s, prim, params, given));
+    }
+    KILN_TRY(complete(p, at, prim, params, given, &b));
+    KILN_TRY(read_operands(p, s, &begin, &s->arena, &in));
+    return bind_results(p, s, prim, &begin, params, in.v, in.n, &b);
+}
+
+/* ---- bodies ---- */
+
+static kiln_status read_inputs(kn_parser *p, scope *s, char end, bool constants)
+{
+    binders b = {0};
+    while (!kn_take(p, end)) {
+        kn_skip(p);
+        if (p->c.at == p->end) return kn_syntax(p, p->c.at, "syntax", NULL, "the program is not closed: '%c' is missing", end);
+        KILN_TRY(read_binder(p, &s->arena, &b));
+    }
+    for (uint32_t i = 0; i < b.names.n; i++) {
+        kn_atom a;
+        KILN_TRY(constants ? kn_build_hole(&s->b, b.types.v[i], &a) : kn_build_input(&s->b, b.types.v[i], &a));
+        KILN_TRY(declare(p, s, b.names.v[i], a));
+    }
+    return KILN_OK;
+}
+
+static kiln_status read_outputs(kn_parser *p, scope *s, const kn_jaxpr **out)
+{
+    KN_VEC(kn_atom) atoms = {0};
+    if (!kn_take_word(p, "in") || !kn_take(p, '(')) return kn_syntax(p, p->c.at, "syntax", "in (a, b) }", "the program is not closed: 'in (' is missing");
+    while (!kn_take(p, ')')) {
+        kn_atom a;
+        kn_skip(p);
+        kn_word w = kn_peek_name(p);
+        bool constant = w.s + w.n < p->end && w.s[w.n] == ':';
+        if (starts_number(kn_peek(p)) || kn_peek(p) == '[' || constant) {
+            KILN_TRY(read_literal(p, s, &a));
+        } else if (w.n) {
+            KILN_TRY(read_variable(p, s, w, &a));
+            p->c.at += w.n;
+        } else {
+            return kn_syntax(p, p->c.at, "syntax", "in (a, b) }", "the program is not closed: an output is missing");
+        }
+        KILN_TRY_MEM(p->ctx, kn_push(&s->names_arena, &atoms, a));
+        if (!kn_take(p, ',') && kn_peek(p) != ')')
+            return kn_syntax(p, p->c.at, "syntax", NULL, "the program is not closed: a comma or ')' is missing among the outputs");
+    }
+    if (kn_take(p, ':')) return kn_syntax(p, p->c.at - 1, "unsupported", NULL, "effects of a program are not read");
+    if (!kn_take(p, '}')) return kn_syntax(p, p->c.at, "syntax", "}", "the program is not closed");
+    return kn_build_finish(&s->b, atoms.v, atoms.n, out);
+}
+
+static kiln_status read_scope(kn_parser *p, scope *s, const char *begin, const kn_jaxpr **out)
+{
+    enum { PLENTY = 1 << 16 };
+    if (!kn_take(p, '{') || !kn_take_word(p, "lambda")) return kn_syntax(p, begin, "syntax", "{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }", "no program begins here");
+    KILN_TRY(read_inputs(p, s, ';', true));
+    KILN_TRY(read_inputs(p, s, '.', false));
+    if (!kn_take_word(p, "let")) return kn_syntax(p, p->c.at, "syntax", "let", "'let' is missing after the inputs");
+    for (;;) {
+        while (kn_take(p, ';')) {}
+        kn_skip(p);
+        if (at_outputs(p)) break;
+        if (p->c.at == p->end || kn_peek(p) == '}') return kn_syntax(p, p->c.at, "syntax", "in (a, b) }", "the program is not closed: 'in (' is missing");
+        KILN_TRY(read_equation(p, s));
+        if (s->arena.bytes > PLENTY) {
+            kn_arena_fini(&s->arena);
+            kn_arena_init(&s->arena, &p->ctx->alloc);
+        }
+    }
+    return read_outputs(p, s, out);
+}
+
+static kiln_status name_inputs(kn_parser *p, const scope *s, const kn_jaxpr *j)
+{
+    uint32_t n = kn_nargs(j);
+    const char **names = KN_NEWN(&p->prog->arena, const char *, n);
+    KILN_TRY_MEM(p->ctx, names);
+    for (uint32_t i = 0; i < n; i++) {
+        kn_word w = s->names.v[j->in[j->nconsts + i]];
+        KILN_TRY_MEM(p->ctx, names[i] = kn_arena_textn(&p->prog->arena, w.s, w.n));
+    }
+    p->prog->in_names = names;
+    return KILN_OK;
+}
+
+static kiln_status read_body(kn_parser *p, bool main, const kn_jaxpr **out)
+{
+    scope s = {0};
+    kn_skip(p);
+    const char *begin = p->c.at;
+    if (p->depth == KN_MAX_NESTING) return kn_syntax(p, begin, "unsupported", NULL, "bodies are nested more than %d deep", KN_MAX_NESTING);
+    p->depth++;
+    kn_build_init(&s.b, p->ctx, p->prog);
+    kn_arena_init(&s.arena, &p->ctx->alloc);
+    kn_arena_init(&s.names_arena, &p->ctx->alloc);
+    kiln_status status = read_scope(p, &s, begin, out);
+    if (status == KILN_OK && main) status = name_inputs(p, &s, *out);
+    kn_arena_fini(&s.arena);
+    kn_arena_fini(&s.names_arena);
+    p->depth--;
+    return status;
+}
+
+/* ---- programs ---- */
+
+static uint32_t *definition_slot(const kn_definitions *d, kn_word name)
+{
+    uint32_t k = (uint32_t)hash(name) & (d->n_slots - 1);
+    while (d->slots[k]) {
+        const kn_definition *x = &d->v.v[d->slots[k] - 1];
+        if (same((kn_word){x->name, x->n}, name)) break;
+        k = (k + 1) & (d->n_slots - 1);
+    }
+    return &d->slots[k];
+}
+
+kn_definition *kn_definition_find(kn_parser *p, kn_word name)
+{
+    for (kn_definitions *d = p->definitions; d; d = d->outer) {
+        uint32_t k = d->n_slots ? *definition_slot(d, name) : 0;
+        if (k) return &d->v.v[k - 1];
+    }
+    return NULL;
+}
+
+kiln_status kn_parse_reference(kn_parser *p, kn_word name, const char *at, const kn_jaxpr **out)
+{
+    kn_definition *d = kn_definition_find(p, name);
+    if (!d) return kn_syntax(p, at, "unbound", "{ lambda ... }, or a name defined by let", "no body is called %.*s", (int)(name.n < 60 ? name.n : 60), name.s);
+    if (d->reading) return kn_syntax(p, at, "syntax", NULL, "body %.*s contains itself", (int)name.n, name.s);
+    if (!d->j) {
+        kn_cursor back = p->c;
+        p->c = d->at;
+        d->reading = true;
+        KILN_TRY(read_body(p, false, &d->j));
+        d->reading = false;
+        p->c = back;
+    }
+    *out = d->j;
+    return KILN_OK;
+}
+
+static kiln_status add_definition(kn_parser *p, kn_definitions *d, kn_word name)
+{
+    kn_definition x = {.name = name.s, .n = name.n, .at = p->c};
+    if (d->v.n * 2 >= d->n_slots) {
+        d->n_slots = d->n_slots ? d->n_slots * 2 : 16;
+        KILN_TRY_MEM(p->ctx, d->slots = KN_NEWN(&p->arena, uint32_t, d->n_slots));
+        for (uint32_t i = 0; i < d->v.n; i++) *definition_slot(d, (kn_word){d->v.v[i].name, d->v.v[i].n}) = i + 1;
+    }
+    uint32_t *slot = definition_slot(d, name);
+    if (*slot) return kn_syntax(p, name.s, "bound-twice", NULL, "body %.*s is defined twice", (int)name.n, name.s);
+    KILN_TRY_MEM(p->ctx, kn_push(&p->arena, &d->v, x));
+    *slot = d->v.n;
+    return KILN_OK;
+}
+
+/* Finds the definitions without reading them: a body may use one that stands further down. */
+static kiln_status find_definitions(kn_parser *p, kn_definitions *d)
+{
+    while (kn_take_word(p, "let")) {
+        kn_word name = kn_read_name(p);
+        if (!name.n || !kn_take(p, '=')) return kn_syntax(p, p->c.at, "syntax", "let NAME = { lambda ... } in", "a definition has no name");
+        kn_skip(p);
+        const char *begin = p->c.at;
+        if (kn_peek(p) != '{') return kn_syntax(p, begin, "syntax", "{ lambda ... }", "body %.*s does not begin", (int)name.n, name.s);
+        KILN_TRY(add_definition(p, d, name));
+        if (!kn_skip_balanced(p)) return kn_syntax(p, begin, "syntax", "}", "the program is not closed");
+        if (!kn_take_word(p, "in")) return kn_syntax(p, p->c.at, "syntax", "in", "'in' is missing after body %.*s", (int)name.n, name.s);
+    }
+    return KILN_OK;
+}
+
+static kiln_status read_program(kn_parser *p, bool main, const kn_jaxpr **out)
+{
+    kn_definitions own = {.outer = p->definitions};
+    KILN_TRY(find_definitions(p, &own));
+    p->definitions = &own;
+    KILN_TRY(read_body(p, main, out));
+    for (uint32_t i = 0; i < own.v.n; i++) { /* those that nobody uses must be right, too */
+        const kn_jaxpr *j;
+        KILN_TRY(kn_parse_reference(p, (kn_word){own.v.v[i].name, own.v.v[i].n}, own.v.v[i].name, &j));
+    }
+    p->definitions = own.outer;
+    return KILN_OK;
+}
+
+kiln_status kn_parse_program(kn_parser *p, const kn_jaxpr **out) { return read_program(p, false, out); }
+
+static kiln_status read_text(kn_parser *p)
+{
+    const kn_jaxpr *j;
+    KILN_TRY(kn_prog_new(p->ctx, NULL, &p->prog));
+    KILN_TRY(kn_prog_file(p->ctx, p->prog, p->file, &p->file_index));
+    KILN_TRY(read_program(p, true, &j));
+    kn_skip(p);
+    if (p->c.at < p->end) return kn_syntax(p, p->c.at, "syntax", NULL, "text after the program");
+    p->prog->main = j;
+    return KILN_OK;
+}
+
+kiln_status kn_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, const kn_parse_prims *prims, kn_prog **out)
+{
+    kn_parser p = {.ctx = ctx, .text = text, .end = text + n, .file = file ? file : "", .c = {text, text, 1}, .prims = prims};
+    *out = NULL;
+    kn_arena_init(&p.arena, &ctx->alloc);
+    kiln_status status = read_text(&p);
+    kn_arena_fini(&p.arena);
+    if (status == KILN_OK) *out = p.prog;
+    else kiln_prog_release(p.prog);
+    return status;
+}

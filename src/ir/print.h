@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing of jaxprs, as Python prints them. */
+#ifndef KN_IR_PRINT_H
+#define KN_IR_PRINT_H
+
+#include "base/text.h"
+#include "ir/prim.h"
+
+enum { KN_MAX_NESTING = 256 }; /* bodies within bodies that text may hold */
+
+/* Appends `j` with the definitions of the bodies that it shares; `width` 0 is unlimited. No newline at the end. */
+kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, kn_text *out);
+/* Appends a parameter as Python's str() spells it. */
+kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out);
+/* Appends a scalar as Python's repr() spells it. */
+void kn_print_scalar(kiln_dtype d, kn_scalar v, kn_text *out);
+
+/* The bodies that are printed once, before the program, under a name of their own (ir/share.c). */
+typedef struct kn_shared {
+    KN_VEC(const kn_jaxpr *) bodies; /* in the order of printing */
+    KN_VEC(const char *) names;
+    uint32_t *slots, n_slots; /* hash table over bodies: index + 1, 0 empty */
+} kn_shared;
+/* Those that occur more than once, and those of more than ten equations. */
+kiln_status kn_shared_find(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *main, kn_shared *out);
+const char *kn_shared_name(const kn_shared *s, const kn_jaxpr *body); /* or NULL */
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* while and cond. Scalars and small arrays are carried as values; large arrays stand in slots. A carry is updated in place
+ * where its old value is dead by then; where not, the new value is made in another buffer and the two slots swap pointers
+ * at the end of the trip: the state is never copied. */
+#include "loop/maker.h"
+
+/* A constant of a body: seen, never overwritten. */
+static place *borrowed(maker *m, place *p)
+{
+    if (!p || p->kind != PLACE_MEMORY || !p->owned) return p;
+    place *q = new_place(m, PLACE_MEMORY, p->type);
+    if (!q) return NULL;
+    q->slot = p->slot;
+    return q;
+}
+
+/* Moves values into their targets at the end of a body: by swapping slots where the value stands in a buffer of its own, by
+ * copying where it does not. */
+static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const *from, const uint32_t *target)
+{
+    uint32_t *source = KN_NEWN(&m->temp, uint32_t, n + 1), *slot = KN_NEWN(&m->temp, uint32_t, 2 * n + 1), *holds = KN_NEWN(&m->temp, uint32_t, 2 * n + 1);
+    uint32_t nslots = 0;
+    if (!MAKER_TRY_MEM(m, source && slot && holds)) return;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        place *p = from[i];
+        bool own = p && p->kind == PLACE_MEMORY && (p->owned || p->slot == target[i]);
+        for (uint32_t k = 0; own && k < i; k++) own = source[k] != p->slot;
+        if (own) {
+            source[i] = p->slot;
+            continue;
+        }
+        if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, "the value is needed elsewhere");
+        source[i] = new_slot(m, KN_SLOT_SCRATCH, 0, m->l->slots.v[target[i]].dtype, m->l->slots.v[target[i]].elements);
+        store_place(m, f, p, source[i]);
+    }
+    /* holds[k]: the slot whose contents (as they were before any swap) slot[k] points to now */
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        uint32_t s = i < n ? target[i] : source[i - n];
+        bool known = false;
+        for (uint32_t k = 0; k < nslots; k++) known = known || slot[k] == s;
+        if (!known) slot[nslots] = holds[nslots] = s, nslots++;
+    }
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        uint32_t a = 0, b = 0;
+        for (uint32_t k = 0; k < nslots; k++) {
+            if (slot[k] == target[i]) a = k;
+            if (holds[k] == source[i]) b = k;
+        }
+        if (a == b) continue;
+        add_plain(m, (kn_linst){.op = KN_L_SWAP, .slot = slot[a], .slot2 = slot[b]});
+        MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, slot[a]) && kn_push(&m->temp, &m->swapped, slot[b]));
+        uint32_t t = holds[a];
+        holds[a] = holds[b];
+        holds[b] = t;
+    }
+}
+
+static kiln_type out_type(const frame *f, const kn_eqn *e, uint32_t i) { return f->j->vars[e->out[i]].type; }
+
+/* Is the array that operand `at` names free to be overwritten by the statement? Nobody reads it later, and no other operand does. */
+static bool takes_over(maker *m, frame *f, const kn_eqn *e, uint32_t at, uint32_t first_other)
+{
+    kn_atom a = e->in[at];
+    if (kn_is_literal(a)) return false;
+    place *p = f->at[a];
+    if (!p || p->kind != PLACE_MEMORY || !p->owned || !dead_after(f, a, f->pos)) return false;
+    for (uint32_t i = first_other; i < e->nin; i++)
+        if (i != at && reads_var(m, f, e->in[i], a)) return false;
+    return true;
+}
+
+/* ---- while ---- */
+
+typedef struct loop_carry {
+    bool registers;
+    uint32_t slot;
+    kiln_type type;
+} loop_carry;
+
+/* Binds constants and carries of one body; small carries become parameters of the block. */
+static frame *open_body(maker *m, frame *f, const kn_eqn *e, kn_lv s, uint32_t block, const kn_jaxpr *j, uint32_t first_const, uint32_t nconsts,
+                        const loop_carry *c, uint32_t n)
+{
+    open_region_block(m, s, block, true);
+    frame *b = m->status == KILN_OK ? new_frame(m, j, f->in_loop + 1) : NULL;
+    if (!b) return NULL;
+    for (uint32_t i = 0; i < nconsts; i++) bind_input(m, b, i, borrowed(m, place_of_atom(m, f, e->in[first_const + i])));
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        place *p = new_place(m, c[i].registers ? PLACE_REGISTERS : PLACE_MEMORY, c[i].type);
+        if (!p) return NULL;
+        if (c[i].registers) {
+            int64_t size = kiln_type_size(c[i].type);
+            kn_lv *v = KN_NEWN(&m->temp, kn_lv, size);
+            if (!MAKER_TRY_MEM(m, v)) return NULL;
+            for (int64_t k = 0; k < size; k++) v[k] = add_param(m, s, block, c[i].type.dtype, INT64_MIN, INT64_MAX);
+            place_registers(m, p, v);
+        } else {
+            p->slot = c[i].slot;
+            p->owned = block == 1;
+        }
+        bind_input(m, b, nconsts + i, p);
+    }
+    return m->status == KILN_OK ? b : NULL;
+}
+
+static void start_carry(maker *m, frame *f, const kn_eqn *e, uint32_t at, uint32_t i, loop_carry *c)
+{
+    uint32_t var = e->out[i];
+    c->type = f->j->vars[var].type;
+    c->registers = small(m, c->type);
+    if (c->registers) return;
+    if (takes_over(m, f, e, at, 0)) {
+        c->slot = f->at[e->in[at]]->slot;
+        return;
+    }
+    c->slot = slot_for(m, f, var);
+    place *p = place_of_atom(m, f, e->in[at]);
+    if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, "the initial value of a loop is needed afterwards");
+    store_place(m, f, p, c->slot);
+}
+
+static void close_while_body(maker *m, frame *b, const kn_eqn *e, kn_lv s, const loop_carry *c, uint32_t n, uint32_t nconsts)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        kn_atom y = b->j->out[i];
+        if (c[i].registers || kn_is_literal(y)) continue;
+        var_plan *v = &b->plan[y];
+        if (v->def == UINT32_MAX || v->kind != PLACE_MEMORY || v->want) continue;
+        v->want = c[i].slot + 1;
+        v->guard = b->j->in[nconsts + i] + 1;
+    }
+    want_through(b);
+    run_frame(m, b);
+    place **from = KN_NEWN(&m->temp, place *, n + 1);
+    uint32_t *target = KN_NEWN(&m->temp, uint32_t, n + 1), count = 0;
+    if (!MAKER_TRY_MEM(m, from && target)) return;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        place *p = place_of_atom(m, b, b->j->out[i]);
+        if (c[i].registers) {
+            const kn_lv *v = registers_of(m, p);
+            for (int64_t k = 0; v && k < kiln_type_size(c[i].type); k++) add_yield(m, s, 1, v[k]);
+        } else {
+            from[count] = p;
+            target[count++] = c[i].slot;
+        }
+    }
+    settle(m, b, e, count, from, target);
+    close_block(m);
+}
+
+void emit_while(maker *m, frame *f, const kn_eqn *e)
+{
+    uint32_t ncc = (uint32_t)kn_param_of(e, "cond_nconsts")->i, nbc = (uint32_t)kn_param_of(e, "body_nconsts")->i, n = e->nout;
+    const kn_jaxpr *cond = kn_param_of(e, "cond_jaxpr")->jaxpr, *body = kn_param_of(e, "body_jaxpr")->jaxpr;
+    loop_carry *c = KN_NEWN(&m->temp, loop_carry, n + 1);
+    if (!MAKER_TRY_MEM(m, c)) return;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) start_carry(m, f, e, ncc + nbc + i, i, &c[i]);
+    const kn_lv **init = KN_NEWN(&m->temp, const kn_lv *, n + 1);
+    if (!MAKER_TRY_MEM(m, init)) return;
+    for (uint32_t i = 0; i < n; i++)
+        if (c[i].registers) init[i] = registers_of(m, place_of_atom(m, f, e->in[ncc + nbc + i]));
+    kn_lv s = open_statement(m, KN_L_WHILE, 2);
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++)
+        for (int64_t k = 0; c[i].registers && k < kiln_type_size(c[i].type); k++) add_init(m, s, init[i][k]);
+    frame *b = m->status == KILN_OK ? open_body(m, f, e, s, 0, cond, 0, ncc, c, n) : NULL;
+    if (!b) return;
+    run_frame(m, b);
+    add_yield(m, s, 0, scalar_of(m, b, cond->out[0]));
+    close_block(m);
+    b = m->status == KILN_OK ? open_body(m, f, e, s, 1, body, ncc, nbc, c, n) : NULL;
+    if (!b) return;
+    close_while_body(m, b, e, s, c, n, nbc);
+    if (m->status != KILN_OK) return;
+    close_statement(m, s);
+    if (!f->in_loop) m->l->time_loops++;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        if (!c[i].registers) {
+            put_memory(m, f, e->out[i], c[i].slot);
+            continue;
+        }
+        int64_t size = kiln_type_size(c[i].type);
+        kn_lv *v = KN_NEWN(&m->temp, kn_lv, size);
+        if (!MAKER_TRY_MEM(m, v)) return;
+        for (int64_t k = 0; k < size; k++) v[k] = add_result(m, s, c[i].type.dtype);
+        put_registers(m, f, e->out[i], v);
+    }
+}
+
+/* ---- cond ---- */
+
+typedef struct branch_out {
+    bool registers;
+    uint32_t slot;
+    uint32_t operand; /* whose array the result takes over, + 1; 0: none */
+} branch_out;
+
+/* A result that some branch only passes through takes over the operand's array, where nobody else needs it. */
+static void choose_slot(maker *m, frame *f, const kn_eqn *e, const kn_param *branches, uint32_t o, branch_out *outs)
+{
+    for (uint32_t b = 0; b < branches->n; b++) {
+        const kn_jaxpr *j = branches->items[b].jaxpr;
+        for (uint32_t i = 0; i < j->nin && !kn_is_literal(j->out[o]); i++) {
+            if (j->out[o] != j->in[i] || !takes_over(m, f, e, 1 + i, 0)) continue;
+            bool taken = false;
+            for (uint32_t k = 0; k < o; k++) taken = taken || outs[k].operand == i + 1;
+            if (taken) continue;
+            outs[o].operand = i + 1;
+            outs[o].slot = f->at[e->in[1 + i]]->slot;
+            return;
+        }
+    }
+    outs[o].slot = slot_for(m, f, e->out[o]);
+}
+
+static void emit_branch(maker *m, frame *f, const kn_eqn *e, kn_lv s, uint32_t block, const kn_jaxpr *j, const branch_out *outs)
+{
+    open_region_block(m, s, block, true);
+    frame *b = m->status == KILN_OK ? new_frame(m, j, f->in_loop) : NULL;
+    if (!b) return;
+    for (uint32_t i = 0; i < j->nin; i++) {
+        place *p = place_of_atom(m, f, e->in[1 + i]);
+        bool own = false;
+        for (uint32_t o = 0; o < e->nout; o++) own = own || (!outs[o].registers && outs[o].operand == i + 1);
+        bind_input(m, b, i, own ? p : borrowed(m, p));
+    }
+    for (uint32_t o = 0; o < e->nout; o++) {
+        if (outs[o].registers || kn_is_literal(j->out[o])) continue;
+        var_plan *v = &b->plan[j->out[o]];
+        if (v->def == UINT32_MAX || v->kind != PLACE_MEMORY || v->want) continue;
+        v->want = outs[o].slot + 1;
+        v->guard = outs[o].operand ? j->in[outs[o].operand - 1] + 1 : 0;
+    }
+    want_through(b);
+    run_frame(m, b);
+    place **from = KN_NEWN(&m->temp, place *, e->nout + 1);
+    uint32_t *target = KN_NEWN(&m->temp, uint32_t, e->nout + 1), count = 0;
+    if (!MAKER_TRY_MEM(m, from && target)) return;
+    for (uint32_t o = 0; o < e->nout && m->status == KILN_OK; o++) {
+        place *p = place_of_atom(m, b, j->out[o]);
+        if (!outs[o].registers) {
+            from[count] = p;
+            target[count++] = outs[o].slot;
+            continue;
+        }
+        const kn_lv *v = registers_of(m, p);
+        for (int64_t k = 0; v && k < kiln_type_size(out_type(f, e, o)); k++) add_yield(m, s, block, v[k]);
+    }
+    settle(m, b, e, count, from, target);
+    close_block(m);
+}
+
+static kn_lv selector(maker *m, frame *f, const kn_eqn *e, uint32_t n)
+{
+    kn_lv which = scalar_of(m, f, e->in[0]);
+    if (m->status != KILN_OK) return 0;
+    kiln_dtype d = lv_dtype(m, which);
+    if (d != KILN_I32) which = lv_sop(m, KN_S_convert, d, KILN_I32, which, 0, 0);
+    kn_lv zero = lv_const(m, KILN_I32, (kn_scalar){.i = 0}), last = lv_const(m, KILN_I32, (kn_scalar){.i = (int64_t)n - 1});
+    if (d == KILN_BOOL && n >= 2) return which;
+    return lv_sop(m, KN_S_min, KILN_I32, KILN_I32, lv_sop(m, KN_S_max, KILN_I32, KILN_I32, which, zero, 0), last, 0);
+}
+
+void emit_cond(maker *m, frame *f, const kn_eqn *e)
+{
+    const kn_param *branches = kn_param_of(e, "branches");
+    branch_out *outs = KN_NEWN(&m->temp, branch_out, e->nout + 1);
+    if (!MAKER_TRY_MEM(m, outs)) return;
+    for (uint32_t o = 0; o < e->nout && m->status == KILN_OK; o++) {
+        outs[o].registers = small(m, out_type(f, e, o));
+        if (!outs[o].registers) choose_slot(m, f, e, branches, o, outs);
+    }
+    kn_lv which = selector(m, f, e, branches->n), s = open_statement(m, KN_L_IF, branches->n);
+    if (m->status != KILN_OK) return;
+    region_of(m, s)->selector = which;
+    for (uint32_t b = 0; b < branches->n && m->status == KILN_OK; b++) emit_branch(m, f, e, s, b, branches->items[b].jaxpr, outs);
+    if (m->status != KILN_OK) return;
+    close_statement(m, s);
+    for (uint32_t o = 0; o < e->nout && m->status == KILN_OK; o++) {
+        if (!outs[o].registers) {
+            put_memory(m, f, e->out[o], outs[o].slot);
+            continue;
+        }
+        int64_t size = kiln_type_size(out_type(f, e, o));
+        kn_lv *v = KN_NEWN(&m->temp, kn_lv, size);
+        if (!MAKER_TRY_MEM(m, v)) return;
+        for (int64_t k = 0; k < size; k++) v[k] = add_result(m, s, out_type(f, e, o).dtype);
+        put_registers(m, f, e->out[o], v);
+    }
+}

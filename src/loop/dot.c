@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dot_general in the order of numerics 4: chains of fma in blocks of 256, or lanes where a matrix streams past a vector. */
+#include "rt/dot.h"
+
+#include "loop/fold.h"
+#include "loop/maker.h"
+#include "prim/dot.h"
+
+typedef struct product {
+    frame *f;
+    const kn_eqn *e;
+    place *side[2];
+    kiln_type type[2], y;
+    kn_dot_dims dims;
+    kn_dot_order order;
+    uint32_t slot;
+} product;
+
+static bool listed(const int64_t *axes, uint32_t n, uint32_t d)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (axes[k] == (int64_t)d) return true;
+    return false;
+}
+
+/* Indices of one operand: batch and free dimensions from the result's index. */
+static void outer_index(const product *p, int side, const kn_lv *out, kn_lv *ix)
+{
+    uint32_t nb = p->dims.n_batch, at = nb;
+    if (side == 1) at += p->type[0].rank - nb - p->dims.n_contract;
+    for (uint32_t k = 0; k < nb; k++) ix[p->dims.batch[side][k]] = out[k];
+    for (uint32_t d = 0; d < p->type[side].rank; d++)
+        if (!listed(p->dims.batch[side], nb, d) && !listed(p->dims.contract[side], p->dims.n_contract, d)) ix[d] = out[at++];
+}
+
+static kn_lv factor(maker *m, const product *p, int side, kn_lv *ix, kn_lv k)
+{
+    int64_t sizes[MAX_RANK] = {0};
+    kn_lv parts[MAX_RANK];
+    uint32_t n = p->dims.n_contract;
+    for (uint32_t c = 0; c < n; c++) sizes[c] = p->type[side].dims[p->dims.contract[side][c]];
+    split_index(m, k, n, sizes, parts);
+    for (uint32_t c = 0; c < n; c++) ix[p->dims.contract[side][c]] = parts[c];
+    kn_lv v = element_of(m, p->side[side], ix);
+    kiln_dtype d = p->type[side].dtype;
+    return d == p->order.accumulator ? v : lv_sop(m, KN_S_convert, d, p->order.accumulator, v, 0, 0);
+}
+
+static kn_lv multiply_add(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc)
+{
+    kiln_dtype d = p->order.accumulator;
+    if (kiln_dtype_kind(d) == 'f') return lv_sop(m, KN_S_fma, d, d, x, y, acc);
+    return lv_sop(m, KN_S_add, d, d, acc, lv_sop(m, KN_S_mul, d, d, x, y, 0), 0);
+}
+
+static kn_lv zero(maker *m, const product *p) { return lv_const(m, p->order.accumulator, kn_reduce_identity(KN_S_add, p->order.accumulator)); }
+
+static kn_lv chain(maker *m, const product *p, kn_lv *a, kn_lv *b, kn_lv lo, kn_lv hi)
+{
+    kn_lv start = zero(m, p), s, k = open_loop_between(m, lo, hi, 0, p->order.k, 0, &s);
+    kn_lv acc = add_carry(m, s, start);
+    return close_carry_loop(m, s, multiply_add(m, p, factor(m, p, 0, a, k), factor(m, p, 1, b, k), acc));
+}
+
+static kn_lv in_lanes(maker *m, const product *p, kn_lv *a, kn_lv *b)
+{
+    kiln_dtype d = p->order.accumulator;
+    bool fused = kiln_dtype_kind(d) == 'f';
+    kn_lv s, k = open_lanes(m, p->order.run.n, (uint32_t)p->order.run.lanes, p->order.run.block, fused ? KN_S_fma : KN_S_add, d, &s);
+    kn_lv x = factor(m, p, 0, a, k), y = factor(m, p, 1, b, k);
+    if (!fused) x = lv_sop(m, KN_S_mul, d, d, x, y, 0);
+    return close_lanes(m, s, x, fused ? y : 0, d);
+}
+
+static kn_lv rounded(maker *m, const product *p, kn_lv v)
+{
+    return p->order.accumulator == p->y.dtype ? v : lv_sop(m, KN_S_convert, p->order.accumulator, p->y.dtype, v, 0, 0);
+}
+
+static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
+{
+    kn_lv a[MAX_RANK], b[MAX_RANK], v;
+    outer_index(p, 0, out, a);
+    outer_index(p, 1, out, b);
+    if (p->order.k == 0) return lv_const(m, p->y.dtype, (kn_scalar){.c = {0, 0}});
+    if (p->order.lanes) {
+        v = in_lanes(m, p, a, b);
+    } else if (p->order.k <= KN_DOT_BLOCK) {
+        v = chain(m, p, a, b, lv_int(m, 0), lv_int(m, p->order.k));
+    } else {
+        kn_lv start = zero(m, p), s, block = open_loop(m, 0, (p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &s);
+        kn_lv total = add_carry(m, s, start), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
+        kn_lv hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->order.k), 0);
+        kn_lv part = chain(m, p, a, b, lo, hi);
+        v = close_carry_loop(m, s, lv_sop(m, KN_S_add, p->order.accumulator, p->order.accumulator, total, part, 0));
+    }
+    return rounded(m, p, v);
+}
+
+static void dot_body(maker *m, void *ud, const kn_lv *ix)
+{
+    product *p = ud;
+    kn_lv v = dot_at(m, p, ix);
+    unsigned bits = (unsigned)kiln_dtype_bytes(p->y.dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    lv_store(m, p->slot, linear_index(m, p->y, ix), v);
+}
+
+/* Everything in registers: the same chains, written out. */
+static void dot_registers(maker *m, const product *p)
+{
+    int64_t n = kiln_type_size(p->y);
+    kiln_dtype d = p->order.accumulator;
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), *t = KN_NEWN(&m->temp, kn_lv, p->order.k + 1);
+    if (!MAKER_TRY_MEM(m, v && t)) return;
+    for (int64_t q = 0; q < n && m->status == KILN_OK; q++) {
+        kn_lv out[MAX_RANK], a[MAX_RANK], b[MAX_RANK], acc = zero(m, p);
+        int64_t rest = q;
+        for (uint32_t r = p->y.rank; r-- > 0;) {
+            out[r] = lv_int(m, rest % p->y.dims[r]);
+            rest /= p->y.dims[r];
+        }
+        outer_index(p, 0, out, a);
+        outer_index(p, 1, out, b);
+        for (int64_t k = 0; k < p->order.k; k++) {
+            kn_lv x = factor(m, p, 0, a, lv_int(m, k)), y = factor(m, p, 1, b, lv_int(m, k));
+            if (p->order.lanes) t[k] = multiply_add(m, p, x, y, zero(m, p));
+            else acc = multiply_add(m, p, x, y, acc);
+        }
+        if (p->order.k == 0) acc = lv_const(m, d, (kn_scalar){.c = {0, 0}});
+        else if (p->order.lanes) acc = fold_lanes(m, KN_S_add, d, t, p->order.k, p->order.run.lanes);
+        v[q] = rounded(m, p, acc);
+    }
+    put_registers(m, p->f, p->e->out[0], v);
+}
+
+void emit_dot(maker *m, frame *f, const kn_eqn *e)
+{
+    product p = {.f = f, .e = e, .y = f->j->vars[e->out[0]].type, .dims = kn_dot_dims_of(e)};
+    for (int side = 0; side < 2; side++) {
+        p.side[side] = place_of_atom(m, f, e->in[side]);
+        p.type[side] = kn_type_of(f->j, e->in[side]);
+    }
+    if (m->status != KILN_OK) return;
+    if (p.type[0].rank > MAX_RANK || p.type[1].rank > MAX_RANK || p.y.rank > MAX_RANK) {
+        m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "dot_general of rank %u; at most %d dimensions are compiled", p.y.rank, MAX_RANK);
+        return;
+    }
+    p.order = kn_dot_order_of(p.type[0], p.type[1], &p.dims, p.y.dtype);
+    bool in_registers = (p.side[0]->kind == PLACE_REGISTERS && p.side[1]->kind == PLACE_REGISTERS) || p.order.k == 0;
+    if (small(m, p.y) && in_registers) {
+        dot_registers(m, &p);
+        return;
+    }
+    if (p.y.rank == 0) {
+        kn_lv v = dot_at(m, &p, NULL);
+        if (m->status == KILN_OK) put_registers(m, f, e->out[0], &v);
+        m->l->nests++;
+        return;
+    }
+    p.slot = slot_for(m, f, e->out[0]);
+    if (kiln_type_size(p.y) > 0) make_nest(m, p.y.rank, p.y.dims, !p.order.lanes, dot_body, &p);
+    put_memory(m, f, e->out[0], p.slot);
+}

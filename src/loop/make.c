@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lowered program -> loops: the walk over equations. Scalars and small arrays are computed where they stand, in registers;
+ * lazy values where they are read; stored values in nests, neighbours of one shape together. */
+#include "loop/maker.h"
+
+frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop)
+{
+    frame *f = KN_NEW(&m->temp, frame);
+    if (!MAKER_TRY_MEM(m, f)) return NULL;
+    f->j = j;
+    f->in_loop = in_loop;
+    f->donated_last = -1;
+    f->at = KN_NEWN(&m->temp, place *, j->nvars);
+    if (!MAKER_TRY_MEM(m, f->at)) return NULL;
+    plan_frame(m, f);
+    return m->status == KILN_OK ? f : NULL;
+}
+
+void bind_input(maker *m, frame *f, uint32_t input, place *p)
+{
+    (void)m;
+    f->at[f->j->in[input]] = p;
+}
+
+void set_place(maker *m, frame *f, uint32_t var, place *p)
+{
+    (void)m;
+    f->at[var] = p;
+}
+
+void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot)
+{
+    place *p = new_place(m, PLACE_MEMORY, f->j->vars[var].type);
+    if (!p) return;
+    p->slot = slot;
+    p->owned = true;
+    f->at[var] = p;
+}
+
+void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v)
+{
+    place *p = new_place(m, PLACE_REGISTERS, f->j->vars[var].type);
+    if (!p || m->status != KILN_OK) return;
+    place_registers(m, p, v);
+    f->at[var] = p;
+}
+
+bool dead_after(frame *f, uint32_t var, uint32_t pos) { return f->plan[var].last <= (int64_t)pos; }
+
+int64_t guard_last(const frame *f, uint32_t guard)
+{
+    return guard == GUARD_DONATED ? f->donated_last : guard ? f->plan[guard - 1].last : -1;
+}
+
+uint32_t slot_for(maker *m, frame *f, uint32_t var)
+{
+    const var_plan *v = &f->plan[var];
+    kiln_type t = f->j->vars[var].type;
+    bool free_to_use = v->want && guard_last(f, v->guard) < (int64_t)f->pos;
+    return free_to_use ? v->want - 1 : new_slot(m, KN_SLOT_SCRATCH, 0, t.dtype, kiln_type_size(t));
+}
+
+void copy_slot(maker *m, uint32_t to, uint32_t from)
+{
+    if (to != from) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = to, .slot2 = from});
+}
+
+void count_copy(maker *m, frame *f, const kn_eqn *e, const char *why)
+{
+    (void)e;
+    (void)why;
+    if (f->in_loop) m->l->copies++;
+    else m->l->exit_copies++;
+}
+
+void want_through(frame *f)
+{
+    for (uint32_t k = f->j->neqns; k-- > 0;) {
+        const kn_eqn *e = &f->j->eqns[k];
+        bool loop = e->prim->loop == KN_LOOP_WHILE;
+        if (!loop && e->prim->loop != KN_LOOP_UPDATE) continue;
+        for (uint32_t r = 0; r < e->nout; r++) {
+            const var_plan *v = &f->plan[e->out[r]];
+            kn_atom from = e->in[loop ? e->nin - e->nout + r : 0];
+            if (v->kind != PLACE_MEMORY || !v->want || kn_is_literal(from)) continue;
+            var_plan *w = &f->plan[from];
+            if (w->kind != PLACE_MEMORY || w->def == UINT32_MAX || w->want || w->last != (int64_t)k) continue;
+            w->want = v->want;
+            w->guard = v->guard;
+        }
+    }
+}
+
+typedef struct fill {
+    place *p;
+    uint32_t slot;
+} fill;
+
+static void fill_body(maker *m, void *ud, const kn_lv *ix)
+{
+    fill *s = ud;
+    kn_lv v = element_of(m, s->p, ix);
+    unsigned bits = (unsigned)kiln_dtype_bytes(s->p->type.dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    lv_store(m, s->slot, linear_index(m, s->p->type, ix), v);
+}
+
+void store_place(maker *m, frame *f, place *p, uint32_t slot)
+{
+    (void)f;
+    if (m->status != KILN_OK || !p) return;
+    if (p->kind == PLACE_MEMORY) {
+        copy_slot(m, slot, p->slot);
+    } else if (p->kind == PLACE_REGISTERS) {
+        int64_t n = kiln_type_size(p->type);
+        for (int64_t k = 0; k < n; k++) lv_store(m, slot, lv_int(m, k), p->regs[k]);
+    } else {
+        fill s = {p, slot};
+        make_nest(m, p->type.rank, p->type.dims, true, fill_body, &s);
+    }
+}
+
+/* ---- equations ---- */
+
+static void emit_registers(maker *m, frame *f, const kn_eqn *e, uint32_t result)
+{
+    uint32_t var = e->out[result];
+    kiln_type t = f->j->vars[var].type;
+    int64_t n = kiln_type_size(t);
+    place *lazy = new_place(m, PLACE_LAZY, t);
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n);
+    if (!lazy || !MAKER_TRY_MEM(m, v)) return;
+    lazy->frame = f;
+    lazy->e = e;
+    lazy->result = result;
+    for (int64_t k = 0; k < n; k++) v[k] = element_at(m, lazy, k);
+    put_registers(m, f, var, v);
+}
+
+static void make_lazy(maker *m, frame *f, const kn_eqn *e, uint32_t result)
+{
+    place *p = new_place(m, PLACE_LAZY, f->j->vars[e->out[result]].type);
+    if (!p) return;
+    p->frame = f;
+    p->e = e;
+    p->result = result;
+    f->at[e->out[result]] = p;
+}
+
+static bool reads_group(maker *m, frame *f, const kn_eqn *e, const root *roots, uint32_t n)
+{
+    for (uint32_t i = 0; i < e->nin; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (!kn_is_literal(e->in[i]) && reads_var(m, f, e->in[i], f->j->eqns[roots[k].pos].out[roots[k].result])) return true;
+    return false;
+}
+
+/* Can this stored value join the nest? Same shape, and it reads the nest's values at its own index only. */
+static bool joins(maker *m, frame *f, const kn_eqn *e, uint32_t result, const root *roots, uint32_t n)
+{
+    kiln_type t = f->j->vars[e->out[result]].type, u = f->j->vars[f->j->eqns[roots[0].pos].out[roots[0].result]].type;
+    if (t.rank != u.rank || (t.rank && memcmp(t.dims, u.dims, t.rank * sizeof *t.dims) != 0) || m->o.no_fusion) return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!same_index_only(m, f, e->out[result], f->j->eqns[roots[k].pos].out[roots[k].result])) return false;
+    return true;
+}
+
+enum { LARGEST_GROUP = 32 };
+
+/* From position k on: gathers stored values into one nest; equations in between that do not read them come before it.
+ * Returns the position after the last one taken. */
+static uint32_t emit_group(maker *m, frame *f, uint32_t k)
+{
+    root roots[LARGEST_GROUP];
+    uint32_t n = 0;
+    for (; k < f->j->neqns && m->status == KILN_OK; k++) {
+        const kn_eqn *e = &f->j->eqns[k];
+        if (e->prim->loop != KN_LOOP_ELEMENT) break;
+        bool stop = false;
+        uint32_t before = n;
+        f->pos = k;
+        for (uint32_t r = 0; r < e->nout && !stop; r++) {
+            place_kind kind = f->plan[e->out[r]].kind;
+            if (kind == PLACE_LAZY) make_lazy(m, f, e, r);
+            else if (kind == PLACE_MEMORY) {
+                stop = n == LARGEST_GROUP || (n && !joins(m, f, e, r, roots, n));
+                if (!stop) roots[n++] = (root){k, r};
+            } else {
+                stop = n && reads_group(m, f, e, roots, n);
+                m->scope = e->scope;
+                m->loc = e->loc;
+                if (!stop) emit_registers(m, f, e, r);
+            }
+        }
+        if (stop) {
+            n = before;
+            break;
+        }
+    }
+    if (n) {
+        f->pos = roots[n - 1].pos;
+        emit_stored(m, f, roots, n);
+    }
+    return k;
+}
+
+static void tick(maker *m, uint32_t scope)
+{
+    if (m->o.ticks) add_plain(m, (kn_linst){.op = KN_L_TICK, .index = scope});
+}
+
+void run_frame(maker *m, frame *f)
+{
+    uint32_t k = 0, scope = UINT32_MAX;
+    while (k < f->j->neqns && m->status == KILN_OK) {
+        const kn_eqn *e = &f->j->eqns[k];
+        if (scope != UINT32_MAX && scope != e->scope) tick(m, scope);
+        scope = e->scope;
+        m->scope = e->scope;
+        m->loc = e->loc;
+        f->pos = k;
+        switch (e->prim->loop) {
+        case KN_LOOP_ELEMENT: {
+            uint32_t next = emit_group(m, f, k);
+            k = next > k ? next : k + 1;
+            continue;
+        }
+        case KN_LOOP_REDUCE: emit_reduce(m, f, e); break;
+        case KN_LOOP_CUMULATE: emit_cumulate(m, f, e); break;
+        case KN_LOOP_DOT: emit_dot(m, f, e); break;
+        case KN_LOOP_UPDATE: emit_update(m, f, e); break;
+        case KN_LOOP_WHILE: emit_while(m, f, e); break;
+        case KN_LOOP_COND: emit_cond(m, f, e); break;
+        case KN_LOOP_NONE:
+            if (m->status == KILN_OK)
+                m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "%s cannot be compiled (%s:%u)", e->prim->name, m->prog->files.v[e->loc.file], e->loc.line);
+            break;
+        }
+        k++;
+    }
+    if (scope != UINT32_MAX) tick(m, scope);
+}
+
+/* ---- the whole program ---- */
+
+static void bind_main(maker *m, frame *f)
+{
+    const kn_jaxpr *j = f->j;
+    for (uint32_t i = 0; i < j->nin && m->status == KILN_OK; i++) {
+        kiln_type t = kn_type_of(j, j->in[i]);
+        bool constant = i < j->nconsts;
+        uint32_t index = constant ? i : i - j->nconsts;
+        place *p = new_place(m, PLACE_MEMORY, t);
+        if (!p) return;
+        p->slot = new_slot(m, constant ? KN_SLOT_CONST : KN_SLOT_INPUT, index, t.dtype, kiln_type_size(t));
+        p->owned = !constant && m->o.donated && m->o.donated[index];
+        if (small(m, t)) {
+            place *r = new_place(m, PLACE_REGISTERS, t);
+            const kn_lv *v = registers_of(m, p);
+            if (!r || !v) return;
+            place_registers(m, r, v);
+            p = r;
+        }
+        if (p->owned && f->plan[j->in[i]].last > f->donated_last) f->donated_last = f->plan[j->in[i]].last;
+        bind_input(m, f, i, p);
+    }
+}
+
+/* Outputs that are made in memory should be made in their place; loops and updates hand the wish on to what they start from. */
+static void want_outputs(frame *f, const uint32_t *work)
+{
+    const kn_jaxpr *j = f->j;
+    for (uint32_t i = 0; i < j->nout; i++) {
+        if (kn_is_literal(j->out[i])) continue;
+        var_plan *v = &f->plan[j->out[i]];
+        if (v->def != UINT32_MAX && v->kind == PLACE_MEMORY && !v->want) v->want = work[i] + 1, v->guard = GUARD_DONATED;
+    }
+    want_through(f);
+}
+
+static bool is_swapped(const maker *m, uint32_t slot)
+{
+    for (uint32_t k = 0; k < m->swapped.n; k++)
+        if (m->swapped.v[k] == slot) return true;
+    return false;
+}
+
+/* `work` slots stand for the caller's memory as long as nothing has swapped them; else the result is brought home. */
+static void store_outputs(maker *m, frame *f, const uint32_t *work)
+{
+    const kn_jaxpr *j = f->j;
+    for (uint32_t i = 0; i < j->nout && m->status == KILN_OK; i++) {
+        place *p = place_of_atom(m, f, j->out[i]);
+        if (!p || (p->kind == PLACE_MEMORY && p->slot == work[i] && !is_swapped(m, work[i]))) continue;
+        kiln_type t = kn_type_of(j, j->out[i]);
+        uint32_t home = is_swapped(m, work[i]) ? new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t)) : work[i];
+        m->l->exit_copies += p->kind == PLACE_MEMORY;
+        store_place(m, f, p, home);
+    }
+}
+
+static void make_all(maker *m)
+{
+    const kn_jaxpr *j = m->prog->main;
+    m->l->n_inputs = kn_nargs(j);
+    m->l->n_outputs = j->nout;
+    m->l->n_consts = j->nconsts;
+    if (!MAKER_TRY_MEM(m, kn_push(&m->temp, &m->open, (open_block){&m->l->top, ++m->next_block, true}))) return;
+    frame *f = new_frame(m, j, 0);
+    if (!f) return;
+    bind_main(m, f);
+    uint32_t *work = KN_NEWN(&m->temp, uint32_t, j->nout + 1);
+    if (!MAKER_TRY_MEM(m, work)) return;
+    for (uint32_t i = 0; i < j->nout && m->status == KILN_OK; i++) {
+        kiln_type t = kn_type_of(j, j->out[i]);
+        work[i] = new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t));
+    }
+    want_outputs(f, work);
+    run_frame(m, f);
+    store_outputs(m, f, work);
+}
+
+static kiln_status copy_names(maker *m)
+{
+    const kn_prog *p = m->prog;
+    const char **scopes = KN_NEWN(m->arena, const char *, p->scopes.n), **files = KN_NEWN(m->arena, const char *, p->files.n);
+    KILN_TRY_MEM(m->ctx, scopes && files);
+    for (uint32_t i = 0; i < p->scopes.n; i++) KILN_TRY_MEM(m->ctx, scopes[i] = kn_arena_text(m->arena, p->scopes.v[i]));
+    for (uint32_t i = 0; i < p->files.n; i++) KILN_TRY_MEM(m->ctx, files[i] = kn_arena_text(m->arena, p->files.v[i]));
+    m->l->scopes = scopes;
+    m->l->files = files;
+    m->l->n_scopes = p->scopes.n;
+    m->l->n_files = p->files.n;
+    m->l->ticks = m->o.ticks;
+    return KILN_OK;
+}
+
+kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, const kn_loop_options *o, kn_loops **out)
+{
+    enum { FIRST_TABLE = 1024 };
+    maker *m = kn_new(&ctx->alloc, sizeof *m);
+    KILN_TRY_MEM(ctx, m);
+    m->ctx = ctx;
+    m->arena = arena;
+    m->prog = p;
+    m->o = *o;
+    kn_arena_init(&m->temp, &ctx->alloc);
+    place_init(m);
+    m->cons_cap = FIRST_TABLE;
+    bool ok = MAKER_TRY_MEM(m, m->cons = KN_NEWN(&m->temp, uint32_t, FIRST_TABLE)) && MAKER_TRY_MEM(m, m->l = KN_NEW(arena, kn_loops));
+    if (ok) {
+        m->l->arena = arena;
+        ok = MAKER_TRY_MEM(m, kn_push(arena, &m->l->inst, (kn_linst){.op = KN_L_NONE})) && MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, (value_facts){0}));
+    }
+    if (ok) m->status = copy_names(m);
+    if (m->status == KILN_OK) make_all(m);
+    kiln_status status = m->status;
+    *out = status == KILN_OK ? m->l : NULL;
+    kn_arena_fini(&m->temp);
+    kn_free(&ctx->alloc, m, sizeof *m);
+    return status;
+}

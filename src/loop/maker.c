@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building instructions: pure ones are shared, folded and put into the outermost open block that has their operands, which
+ * moves invariant address arithmetic out of loops by itself. */
+#include "loop/maker.h"
+
+#include "rt/reduce.h"
+
+static bool failed(const maker *m) { return m->status != KILN_OK; }
+
+kiln_dtype lv_dtype(const maker *m, kn_lv v) { return m->l->inst.v[v].dtype; }
+
+static kn_lv add_inst(maker *m, kn_linst i, value_facts f)
+{
+    i.scope = m->scope;
+    i.loc = m->loc;
+    if (!MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->inst, i))) return 0;
+    if (!MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, f))) return 0;
+    return m->l->inst.n - 1;
+}
+
+void append_at(maker *m, uint32_t depth, kn_lv inst)
+{
+    if (failed(m) || !inst) return;
+    MAKER_TRY_MEM(m, kn_push(m->arena, &m->open.v[depth].b->inst, inst));
+}
+
+static uint32_t innermost(const maker *m) { return m->open.n - 1; }
+
+static uint32_t barrier_depth(const maker *m)
+{
+    for (uint32_t d = innermost(m); d > 0; d--)
+        if (m->open.v[d].barrier) return d;
+    return 0;
+}
+
+/* ---- sharing ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t inst_hash(const kn_linst *i, uint64_t epoch)
+{
+    uint64_t h = mix(mix(mix((uint64_t)i->op, (uint64_t)i->sop), (uint64_t)i->dtype << 8 | (uint64_t)i->from), i->slot);
+    h = mix(mix(mix(h, i->a), i->b), i->c);
+    h = mix(h, i->imm.u);
+    return mix(h, i->op == KN_L_LOAD ? epoch : 0);
+}
+
+static bool inst_same(const kn_linst *a, const kn_linst *b)
+{
+    return a->op == b->op && a->sop == b->sop && a->dtype == b->dtype && a->from == b->from && a->slot == b->slot && a->a == b->a &&
+           a->b == b->b && a->c == b->c && a->imm.u == b->imm.u && a->index == b->index;
+}
+
+static bool in_scope(const maker *m, kn_lv v)
+{
+    const value_facts *f = &m->facts.v[v];
+    return m->l->inst.v[v].op == KN_L_CONST || (f->depth < m->open.n && m->open.v[f->depth].id == f->block);
+}
+
+/* Loads carry the epoch in `index` while they are looked up. */
+static kn_lv find(const maker *m, const kn_linst *i, uint64_t h)
+{
+    for (uint32_t k = (uint32_t)h & (m->cons_cap - 1);; k = (k + 1) & (m->cons_cap - 1)) {
+        kn_lv v = m->cons[k];
+        if (!v) return 0;
+        if (inst_same(&m->l->inst.v[v], i) && in_scope(m, v)) return v;
+    }
+}
+
+static void enter(maker *m, kn_lv v, uint64_t h)
+{
+    if ((m->cons_n + 1) * 2 > m->cons_cap) {
+        uint32_t cap = m->cons_cap * 2, *old = m->cons, *table = KN_NEWN(&m->temp, uint32_t, cap);
+        if (!MAKER_TRY_MEM(m, table)) return;
+        for (uint32_t k = 0; k < m->cons_cap; k++) {
+            kn_lv o = old[k];
+            if (!o || !in_scope(m, o)) continue; /* stale ones are dropped here */
+            uint32_t at = (uint32_t)inst_hash(&m->l->inst.v[o], m->l->inst.v[o].index) & (cap - 1);
+            while (table[at]) at = (at + 1) & (cap - 1);
+            table[at] = o;
+        }
+        m->cons = table;
+        m->cons_cap = cap;
+        m->cons_n = 0;
+        for (uint32_t k = 0; k < cap; k++) m->cons_n += table[k] != 0;
+    }
+    uint32_t k = (uint32_t)h & (m->cons_cap - 1);
+    while (m->cons[k]) k = (k + 1) & (m->cons_cap - 1);
+    m->cons[k] = v;
+    m->cons_n++;
+}
+
+/* ---- constants and operations ---- */
+
+kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v)
+{
+    if (failed(m)) return 0;
+    kn_scalar bits = {.c = {0, 0}};
+    kn_scalar r = kn_scalar_round(d, v);
+    if (kiln_dtype_kind(d) == 'b') bits.b = r.b;
+    else bits = r;
+    kn_linst i = {.op = KN_L_CONST, .dtype = d, .imm = bits};
+    uint64_t h = inst_hash(&i, 0);
+    kn_lv found = find(m, &i, h);
+    if (found) return found;
+    value_facts f = {.block = m->open.v[0].id, .lo = INT64_MIN, .hi = INT64_MAX};
+    if (d == KILN_I64) f.lo = f.hi = f.offset = v.i;
+    kn_lv n = add_inst(m, i, f);
+    if (n) {
+        append_at(m, 0, n);
+        enter(m, n, h);
+    }
+    return n;
+}
+
+kn_lv lv_int(maker *m, int64_t v) { return lv_const(m, KILN_I64, (kn_scalar){.i = v}); }
+
+bool lv_known(maker *m, kn_lv v, int64_t *value)
+{
+    const kn_linst *i = &m->l->inst.v[v];
+    if (i->op == KN_L_CONST && (kiln_dtype_kind(i->dtype) == 'i' || kiln_dtype_kind(i->dtype) == 'u')) {
+        *value = i->imm.i;
+        return true;
+    }
+    if (i->dtype == KILN_I64 && v && m->facts.v[v].lo == m->facts.v[v].hi) {
+        *value = m->facts.v[v].lo;
+        return true;
+    }
+    return false;
+}
+
+static bool is_const(const maker *m, kn_lv v) { return v && m->l->inst.v[v].op == KN_L_CONST; }
+
+static bool add_ok(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+/* Index arithmetic: (x + c) + d = x + (c + d), (x + c) * d = x*d + c*d, so that constants end up in the address. */
+static kn_lv fold_index(maker *m, kn_sop op, kn_lv a, kn_lv b, bool *done)
+{
+    int64_t x, y;
+    bool ka = lv_known(m, a, &x), kb = lv_known(m, b, &y);
+    *done = true;
+    if (op == KN_S_add) {
+        if (ka && kb) return lv_int(m, (int64_t)((uint64_t)x + (uint64_t)y));
+        if (ka) return fold_index(m, op, b, a, done);
+        if (kb && y == 0) return a;
+        value_facts fa = m->facts.v[a];
+        int64_t sum;
+        if (kb && fa.base && fa.base != a && add_ok(fa.offset, y, &sum)) return lv_add(m, fa.base, lv_int(m, sum));
+        if (!kb && fa.base && fa.base != a) return lv_add(m, lv_add(m, fa.base, b), lv_int(m, fa.offset));
+        value_facts fb = m->facts.v[b];
+        if (!kb && fb.base && fb.base != b) return lv_add(m, lv_add(m, a, fb.base), lv_int(m, fb.offset));
+    } else if (op == KN_S_sub) {
+        if (ka && kb) return lv_int(m, (int64_t)((uint64_t)x - (uint64_t)y));
+        if (kb && y != INT64_MIN) return lv_add(m, a, lv_int(m, -y));
+    } else if (op == KN_S_mul) {
+        if (ka && kb) return lv_int(m, (int64_t)((uint64_t)x * (uint64_t)y));
+        if (ka) return fold_index(m, op, b, a, done);
+        if (kb && y == 0) return b;
+        if (kb && y == 1) return a;
+        value_facts fa = m->facts.v[a];
+        int64_t product;
+        if (kb && fa.base && fa.base != a && !__builtin_mul_overflow(fa.offset, y, &product))
+            return lv_add(m, lv_mul(m, fa.base, b), lv_int(m, product));
+    }
+    *done = false;
+    return 0;
+}
+
+static value_facts index_facts(const maker *m, kn_sop op, kn_lv a, kn_lv b)
+{
+    value_facts f = {.lo = INT64_MIN, .hi = INT64_MAX};
+    const value_facts *x = &m->facts.v[a], *y = b ? &m->facts.v[b] : NULL;
+    int64_t lo, hi;
+    switch (op) {
+    case KN_S_add:
+        if (add_ok(x->lo, y->lo, &lo) && add_ok(x->hi, y->hi, &hi)) f.lo = lo, f.hi = hi;
+        break;
+    case KN_S_sub:
+        if (!__builtin_sub_overflow(x->lo, y->hi, &lo) && !__builtin_sub_overflow(x->hi, y->lo, &hi)) f.lo = lo, f.hi = hi;
+        break;
+    case KN_S_mul:
+        if (y->lo == y->hi && !__builtin_mul_overflow(x->lo, y->lo, &lo) && !__builtin_mul_overflow(x->hi, y->lo, &hi))
+            f.lo = lo < hi ? lo : hi, f.hi = lo < hi ? hi : lo;
+        break;
+    case KN_S_min:
+        f.lo = x->lo < y->lo ? x->lo : y->lo;
+        f.hi = x->hi < y->hi ? x->hi : y->hi;
+        break;
+    case KN_S_max:
+        f.lo = x->lo > y->lo ? x->lo : y->lo;
+        f.hi = x->hi > y->hi ? x->hi : y->hi;
+        break;
+    case KN_S_div:
+        if (y->lo == y->hi && y->lo > 0) f.lo = x->lo / y->lo, f.hi = x->hi / y->lo;
+        break;
+    case KN_S_rem:
+        if (y->lo == y->hi && y->lo > 0 && x->lo >= 0) f.lo = 0, f.hi = x->hi < y->lo - 1 ? x->hi : y->lo - 1;
+        break;
+    default: break;
+    }
+    return f;
+}
+
+static uint32_t home(const maker *m, const kn_lv *operands, int n)
+{
+    uint32_t depth = barrier_depth(m);
+    for (int k = 0; k < n; k++)
+        if (operands[k] && !is_const(m, operands[k]) && m->facts.v[operands[k]].depth > depth) depth = m->facts.v[operands[k]].depth;
+    return depth;
+}
+
+kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c)
+{
+    if (failed(m)) return 0;
+    int arity = kn_sops[op].arity;
+    if (d == KILN_I64 && arity == 2) {
+        bool done;
+        kn_lv folded = fold_index(m, op, a, b, &done);
+        if (done || failed(m)) return folded;
+    }
+    kiln_dtype result = kn_sops[op].result == 'b' ? KILN_BOOL : kn_sops[op].result == 'c' ? to : d;
+    if (op == KN_S_convert && d == to) return a;
+    bool constant = is_const(m, a) && (arity < 2 || is_const(m, b)) && (arity < 3 || is_const(m, c));
+    if (constant) {
+        const kn_linst *v = m->l->inst.v;
+        kn_scalar none = {.c = {0, 0}};
+        return lv_const(m, result, kn_sop_eval(op, d, to, v[a].imm, arity > 1 ? v[b].imm : none, arity > 2 ? v[c].imm : none));
+    }
+    if (op == KN_S_select) {
+        if (is_const(m, a)) return m->l->inst.v[a].imm.b ? b : c;
+        if (b == c) return b;
+    }
+    kn_linst i = {.op = KN_L_SOP, .sop = op, .dtype = result, .from = d, .a = a, .b = arity > 1 ? b : 0, .c = arity > 2 ? c : 0};
+    uint64_t h = inst_hash(&i, 0);
+    kn_lv found = find(m, &i, h);
+    if (found) return found;
+    kn_lv operands[3] = {i.a, i.b, i.c};
+    uint32_t depth = home(m, operands, arity);
+    value_facts f = result == KILN_I64 && d == KILN_I64 ? index_facts(m, op, a, b) : (value_facts){.lo = INT64_MIN, .hi = INT64_MAX};
+    if (op == KN_S_convert && result == KILN_I64 && d == KILN_I32) f.lo = INT32_MIN, f.hi = INT32_MAX;
+    f.depth = depth;
+    f.block = m->open.v[depth].id;
+    int64_t y;
+    kn_lv n = add_inst(m, i, f);
+    if (!n) return 0;
+    m->facts.v[n].base = n;
+    if (result == KILN_I64 && op == KN_S_add && lv_known(m, b, &y)) {
+        m->facts.v[n].base = m->facts.v[a].base ? m->facts.v[a].base : a;
+        m->facts.v[n].offset = m->facts.v[a].offset + y;
+    }
+    append_at(m, depth, n);
+    enter(m, n, h);
+    return n;
+}
+
+/* ---- memory ---- */
+
+kn_lv lv_load(maker *m, uint32_t slot, kn_lv index)
+{
+    if (failed(m)) return 0;
+    const kn_slot *s = &m->l->slots.v[slot];
+    bool fixed = s->kind == KN_SLOT_CONST || (s->kind == KN_SLOT_INPUT && !(m->o.donated && m->o.donated[s->index]));
+    kn_linst i = {.op = KN_L_LOAD, .dtype = s->dtype, .slot = slot, .a = index, .index = fixed ? 0 : (uint32_t)m->epoch};
+    uint64_t h = inst_hash(&i, i.index);
+    kn_lv found = find(m, &i, h);
+    if (found) return found;
+    uint32_t depth = fixed ? home(m, &index, 1) : innermost(m);
+    kn_lv n = add_inst(m, i, (value_facts){.depth = depth, .block = m->open.v[depth].id, .lo = INT64_MIN, .hi = INT64_MAX});
+    if (!n) return 0;
+    m->facts.v[n].base = n;
+    append_at(m, depth, n);
+    enter(m, n, h);
+    unsigned bits = (unsigned)kiln_dtype_bytes(s->dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    return n;
+}
+
+void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
+{
+    if (failed(m)) return;
+    kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value};
+    kn_lv n = add_inst(m, i, (value_facts){.depth = innermost(m)});
+    append_at(m, innermost(m), n);
+    m->epoch++;
+}
+
+void add_plain(maker *m, kn_linst i)
+{
+    if (failed(m)) return;
+    kn_lv n = add_inst(m, i, (value_facts){.depth = innermost(m)});
+    append_at(m, innermost(m), n);
+    m->epoch++;
+}
+
+uint32_t new_slot(maker *m, kn_slot_kind kind, uint32_t index, kiln_dtype d, int64_t elements)
+{
+    kn_slot s = {.kind = kind, .index = index, .dtype = d, .elements = elements};
+    if (kind == KN_SLOT_SCRATCH) {
+        size_t bytes;
+        if (!kn_mul_size((size_t)elements, kiln_dtype_bytes(d), &bytes) || !kn_add_size(bytes, 63, &bytes) ||
+            !kn_add_size(m->l->scratch_bytes, bytes & ~(size_t)63, &bytes)) {
+            if (!failed(m)) m->status = kn_fail(m->ctx, KILN_NOMEM, "the temporaries of the program do not fit in memory");
+            return 0;
+        }
+        s.offset = m->l->scratch_bytes;
+        m->l->scratch_bytes = bytes;
+    }
+    return MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->slots, s)) ? m->l->slots.n - 1 : 0;
+}
+
+/* ---- statements ---- */
+
+kn_lregion *region_of(maker *m, kn_lv statement) { return m->l->inst.v[statement].region; }
+
+kn_lv open_statement(maker *m, kn_lop op, uint32_t nblocks)
+{
+    if (failed(m)) return 0;
+    kn_lregion *r = KN_NEW(m->arena, kn_lregion);
+    if (!MAKER_TRY_MEM(m, r)) return 0;
+    r->nblocks = nblocks;
+    if (!MAKER_TRY_MEM(m, r->blocks = KN_NEWN(m->arena, kn_lblock, nblocks))) return 0;
+    return add_inst(m, (kn_linst){.op = op, .region = r}, (value_facts){.depth = innermost(m)});
+}
+
+void open_region_block(maker *m, kn_lv statement, uint32_t block, bool barrier)
+{
+    if (failed(m)) return;
+    open_block b = {&region_of(m, statement)->blocks[block], ++m->next_block, barrier};
+    MAKER_TRY_MEM(m, kn_push(&m->temp, &m->open, b));
+    m->epoch++;
+}
+
+void close_block(maker *m)
+{
+    if (failed(m)) return;
+    m->open.n--;
+    m->epoch++;
+}
+
+kn_lv add_param(maker *m, kn_lv statement, uint32_t block, kiln_dtype d, int64_t lo, int64_t hi)
+{
+    if (failed(m)) return 0;
+    value_facts f = {.depth = innermost(m), .block = m->open.v[innermost(m)].id, .lo = lo, .hi = hi};
+    kn_lv n = add_inst(m, (kn_linst){.op = KN_L_PARAM, .dtype = d}, f);
+    if (!n) return 0;
+    m->facts.v[n].base = n;
+    MAKER_TRY_MEM(m, kn_push(m->arena, &region_of(m, statement)->blocks[block].params, n));
+    return n;
+}
+
+void add_yield(maker *m, kn_lv statement, uint32_t block, kn_lv v)
+{
+    if (!failed(m)) MAKER_TRY_MEM(m, kn_push(m->arena, &region_of(m, statement)->blocks[block].yields, v));
+}
+
+void add_init(maker *m, kn_lv statement, kn_lv v)
+{
+    if (!failed(m)) MAKER_TRY_MEM(m, kn_push(m->arena, &region_of(m, statement)->init, v));
+}
+
+void close_statement(maker *m, kn_lv statement)
+{
+    append_at(m, innermost(m), statement);
+    m->epoch++;
+}
+
+kn_lv add_result(maker *m, kn_lv statement, kiln_dtype d)
+{
+    if (failed(m)) return 0;
+    kn_lregion *r = region_of(m, statement);
+    value_facts f = {.depth = innermost(m), .block = m->open.v[innermost(m)].id, .lo = INT64_MIN, .hi = INT64_MAX};
+    kn_lv n = add_inst(m, (kn_linst){.op = KN_L_RESULT, .dtype = d, .a = statement, .index = r->results.n}, f);
+    if (!n) return 0;
+    m->facts.v[n].base = n;
+    MAKER_TRY_MEM(m, kn_push(m->arena, &r->results, n));
+    return n;
+}
+
+kn_lv open_loop_between(maker *m, kn_lv lo, kn_lv hi, int64_t lo_bound, int64_t hi_bound, uint32_t width, kn_lv *statement)
+{
+    kn_lv s = *statement = open_statement(m, KN_L_LOOP, 1);
+    if (failed(m)) return 0;
+    kn_lregion *r = region_of(m, s);
+    r->lo = lo;
+    r->hi = hi;
+    r->width = width;
+    open_region_block(m, s, 0, false);
+    return add_param(m, s, 0, KILN_I64, lo_bound, hi_bound > lo_bound ? hi_bound - 1 : lo_bound);
+}
+
+kn_lv open_loop(maker *m, int64_t lo, int64_t hi, uint32_t width, kn_lv *statement)
+{
+    return open_loop_between(m, lv_int(m, lo), lv_int(m, hi), lo, hi, width, statement);
+}
+
+void close_loop(maker *m, kn_lv statement)
+{
+    close_block(m);
+    close_statement(m, statement);
+}
+
+kn_lv add_carry(maker *m, kn_lv statement, kn_lv init)
+{
+    if (failed(m)) return 0;
+    add_init(m, statement, init);
+    return add_param(m, statement, 0, lv_dtype(m, init), INT64_MIN, INT64_MAX);
+}
+
+kn_lv close_carry_loop(maker *m, kn_lv statement, kn_lv next)
+{
+    if (failed(m)) return 0;
+    add_yield(m, statement, 0, next);
+    close_loop(m, statement);
+    return add_result(m, statement, lv_dtype(m, next));
+}
+
+kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc, kiln_dtype d, kn_lv *statement)
+{
+    kn_lv lo = lv_int(m, 0), hi = lv_int(m, n);
+    kn_lv s = *statement = open_statement(m, KN_L_LANES, 1);
+    if (failed(m)) return 0;
+    m->l->inst.v[s].dtype = d;
+    kn_lregion *r = region_of(m, s);
+    r->lo = lo;
+    r->hi = hi;
+    while (width > 1 && (int64_t)width / 2 >= n) width /= 2; /* lanes that stay at the identity change nothing */
+    r->width = width;
+    r->block = block;
+    r->acc = acc;
+    r->identity = kn_reduce_identity(acc == KN_S_fma ? KN_S_add : acc, d);
+    open_region_block(m, s, 0, false);
+    return add_param(m, s, 0, KILN_I64, 0, n > 0 ? n - 1 : 0);
+}
+
+kn_lv close_lanes(maker *m, kn_lv statement, kn_lv x, kn_lv y, kiln_dtype d)
+{
+    if (failed(m)) return 0;
+    add_yield(m, statement, 0, x);
+    if (y) add_yield(m, statement, 0, y);
+    close_loop(m, statement);
+    return add_result(m, statement, d);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
+ * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
+ * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind. */
+#ifndef KN_LOOP_MAKER_H
+#define KN_LOOP_MAKER_H
+
+#include "loop/loop.h"
+#include "prim/element.h"
+
+typedef struct maker maker;
+typedef struct frame frame;
+
+typedef enum place_kind {
+    PLACE_NONE,
+    PLACE_REGISTERS, /* every element is a value */
+    PLACE_MEMORY,    /* stored in a slot */
+    PLACE_LAZY       /* computed where it is read, by the equation's element rule */
+} place_kind;
+
+typedef struct place {
+    place_kind kind;
+    kiln_type type;
+    uint32_t slot;       /* MEMORY; REGISTERS once spilled */
+    bool spilled;        /* REGISTERS: a copy stands in `slot`, for indices that are not constant */
+    bool owned;          /* MEMORY: may be overwritten when it is dead */
+    const kn_lv *regs;   /* REGISTERS */
+    frame *frame;        /* LAZY */
+    const kn_eqn *e;     /* LAZY */
+    uint32_t result;     /* LAZY */
+} place;
+
+/* What the plan says of one variable. */
+typedef struct var_plan {
+    place_kind kind;
+    int64_t last;      /* position of the last equation that reads it, through lazy values; neqns: it leaves the frame */
+    uint32_t def;      /* position of the equation that makes it; UINT32_MAX: an input */
+    uint32_t def_result;
+    uint32_t want;     /* slot it should be stored in, + 1; 0: any */
+    uint32_t guard;    /* the variable, + 1, that stands in that slot so far: in the way until it is dead; 0: none;
+                          GUARD_DONATED: every donated input, since the slot may be the memory of one */
+    float cost;        /* operations to compute one element where it is read */
+    uint32_t reads;    /* how often an element is read, lazy readers multiplied */
+} var_plan;
+
+#define GUARD_DONATED UINT32_MAX
+
+struct frame {
+    int64_t donated_last; /* last read of any donated input that stands in memory; -1: none */
+    const kn_jaxpr *j;
+    place **at;     /* per variable */
+    var_plan *plan; /* per variable */
+    int in_loop;    /* loops around */
+    uint32_t pos;   /* equation being emitted */
+};
+
+/* Facts of a value, parallel to the instructions. */
+typedef struct value_facts {
+    uint32_t depth, block; /* open block it stands in: place on the stack, and number */
+    int64_t lo, hi;        /* i64: bounds */
+    kn_lv base;            /* i64: value = base + offset; base 0 for a constant */
+    int64_t offset;
+} value_facts;
+
+typedef struct open_block {
+    kn_lblock *b;
+    uint32_t id;
+    bool barrier; /* nothing moves out of it */
+} open_block;
+
+typedef struct memo {
+    const frame *f;
+    uint32_t var, block;
+    uint64_t epoch, hash;
+    kn_lv value;
+    kn_lv ix[4];
+} memo;
+
+enum { MAX_RANK = 16, MOST_CUTS = 8 };
+
+typedef struct cut_list {
+    kn_lv iv;
+    uint32_t n;
+    int64_t at[MOST_CUTS];
+    bool many; /* more places than fit: not cut */
+} cut_list;
+
+struct maker {
+    kn_element element; /* first: rules get a pointer to it */
+    kiln_ctx *ctx;
+    kn_arena *arena; /* of the result */
+    kn_arena temp;   /* of this run */
+    kn_loops *l;
+    const kn_prog *prog;
+    kn_loop_options o;
+    kiln_status status; /* sticky */
+    KN_VEC(value_facts) facts;
+    KN_VEC(open_block) open;
+    uint32_t next_block;
+    uint64_t epoch; /* raised by every store: loads are shared only within one */
+    uint32_t *cons; /* hash table of pure instructions and loads */
+    uint32_t cons_cap, cons_n;
+    memo *memos;
+    KN_VEC(uint32_t) swapped; /* slots whose pointers change */
+    frame *frame; /* whose equation an element rule is evaluating */
+    uint32_t scope;
+    kn_loc loc;
+    /* probing: the rules run once for their cuts and element types */
+    bool probing;
+    cut_list cuts[MAX_RANK];
+    unsigned widest; /* bits of the widest element met */
+    uint32_t depth_of_pull;
+};
+
+static inline maker *maker_of(kn_element *m) { return (maker *)m; }
+#define MAKER_TRY_MEM(m, p) ((p) ? true : ((m)->status == KILN_OK ? (void)((m)->status = kn_nomem((m)->ctx)) : (void)0, false))
+
+/* ---- instructions (maker.c) ---- */
+kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v);
+kn_lv lv_int(maker *m, int64_t v); /* i64 */
+kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c);
+kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
+void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
+bool lv_known(maker *m, kn_lv v, int64_t *value);
+kiln_dtype lv_dtype(const maker *m, kn_lv v);
+static inline kn_lv lv_add(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_add, KILN_I64, KILN_I64, a, b, 0); }
+static inline kn_lv lv_mul(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_mul, KILN_I64, KILN_I64, a, b, 0); }
+static inline kn_lv lv_sub(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_sub, KILN_I64, KILN_I64, a, b, 0); }
+
+kn_lv open_statement(maker *m, kn_lop op, uint32_t nblocks); /* its region is empty; append with close_statement */
+kn_lregion *region_of(maker *m, kn_lv statement);
+void open_region_block(maker *m, kn_lv statement, uint32_t block, bool barrier);
+void close_block(maker *m);
+kn_lv add_param(maker *m, kn_lv statement, uint32_t block, kiln_dtype d, int64_t lo, int64_t hi);
+void add_yield(maker *m, kn_lv statement, uint32_t block, kn_lv v);
+void add_init(maker *m, kn_lv statement, kn_lv v);
+void close_statement(maker *m, kn_lv statement); /* appends it to the open block */
+kn_lv add_result(maker *m, kn_lv statement, kiln_dtype d);
+void add_plain(maker *m, kn_linst i); /* swap, copy, tick */
+/* loop lo..hi: opens its block and gives iv; carries are added with add_init/add_param before the body is written */
+kn_lv open_loop(maker *m, int64_t lo, int64_t hi, uint32_t width, kn_lv *statement);
+void close_loop(maker *m, kn_lv statement);
+/* The same between values whose bounds are known to lie in lo_bound..hi_bound. */
+kn_lv open_loop_between(maker *m, kn_lv lo, kn_lv hi, int64_t lo_bound, int64_t hi_bound, uint32_t width, kn_lv *statement);
+kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc, kiln_dtype d, kn_lv *statement);
+kn_lv close_lanes(maker *m, kn_lv statement, kn_lv x, kn_lv y, kiln_dtype d); /* y: 0 but for fma */
+kn_lv add_carry(maker *m, kn_lv statement, kn_lv init); /* in the block just opened: the parameter */
+kn_lv close_carry_loop(maker *m, kn_lv statement, kn_lv next); /* of a loop with one carry: its result */
+
+uint32_t new_slot(maker *m, kn_slot_kind kind, uint32_t index, kiln_dtype d, int64_t elements);
+void append_at(maker *m, uint32_t depth, kn_lv inst);
+
+/* ---- places (place.c) ---- */
+place *new_place(maker *m, place_kind kind, kiln_type type);
+place *place_of_atom(maker *m, frame *f, kn_atom a);
+kn_lv element_of(maker *m, place *p, const kn_lv *ix);
+kn_lv element_at(maker *m, place *p, int64_t linear); /* by constant row-major index */
+void place_registers(maker *m, place *p, const kn_lv *regs);
+/* Elements as values, whatever the place: loads them where it is memory. */
+const kn_lv *registers_of(maker *m, place *p);
+kn_lv scalar_of(maker *m, frame *f, kn_atom a);
+kn_lv linear_index(maker *m, kiln_type t, const kn_lv *ix);
+void split_index(maker *m, kn_lv linear, uint32_t rank, const int64_t *dims, kn_lv *ix); /* row-major */
+void place_init(maker *m);
+
+/* ---- plan (plan.c) ---- */
+bool small(const maker *m, kiln_type t);
+void plan_frame(maker *m, frame *f);
+bool same_index_only(maker *m, frame *f, kn_atom value, uint32_t var); /* reads `var` at its own index only */
+bool reads_var(maker *m, frame *f, kn_atom value, uint32_t var);       /* reads it at all, through lazy values */
+bool plain_closure(maker *m, frame *f, kn_atom value, kiln_type shape); /* elementwise down to arrays of this very shape */
+
+/* ---- walking (make.c) ---- */
+void run_frame(maker *m, frame *f); /* emits every equation */
+frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop);
+void bind_input(maker *m, frame *f, uint32_t input, place *p);
+void set_place(maker *m, frame *f, uint32_t var, place *p);
+int64_t guard_last(const frame *f, uint32_t guard);
+uint32_t slot_for(maker *m, frame *f, uint32_t var); /* the wanted slot, or fresh scratch */
+void count_copy(maker *m, frame *f, const kn_eqn *e, const char *why);
+void copy_slot(maker *m, uint32_t to, uint32_t from);
+bool dead_after(frame *f, uint32_t var, uint32_t pos);
+void want_through(frame *f); /* loops and updates hand a wanted slot on to what they start from */
+/* Stores a value (any place) into a slot. */
+void store_place(maker *m, frame *f, place *p, uint32_t slot);
+
+/* ---- kinds of loops ---- */
+/* One nest that stores several values (equation, result) of one shape. */
+typedef struct root {
+    uint32_t pos, result;
+} root;
+void emit_stored(maker *m, frame *f, const root *roots, uint32_t n);
+/* May `var`, made at `pos`, be stored over its guard? Everything at positions pos..end reads the guard at its own index only. */
+bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n);
+void emit_reduce(maker *m, frame *f, const kn_eqn *e);
+void emit_cumulate(maker *m, frame *f, const kn_eqn *e);
+void emit_dot(maker *m, frame *f, const kn_eqn *e);
+void emit_update(maker *m, frame *f, const kn_eqn *e);
+void emit_while(maker *m, frame *f, const kn_eqn *e);
+void emit_cond(maker *m, frame *f, const kn_eqn *e);
+
+/* A value made in memory: its place; a result made in registers: likewise. */
+void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot);
+void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v);
+
+/* nest.c: loops over `dims`, cut where rules ask; body(ix) is called once a piece with the innermost loop open. */
+typedef void (*nest_body)(maker *m, void *ud, const kn_lv *ix);
+void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_body body, void *ud);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a body: for each value, registers, memory, or computed where it is read; and until when it is needed.
+ *
+ * Does:   marks arrays of at most `register_elements` elements REGISTERS; of the rest those MEMORY that leave the body, feed a
+ *         loop or branch or product, are read more than once at more than trivial cost, or make a kernel too large; others LAZY.
+ * Needs:  lowered program. Cost: linear in equations. */
+#include "loop/maker.h"
+
+enum { CHEAP = 2, EXPENSIVE = 10, LARGEST_KERNEL = 600 };
+
+bool small(const maker *m, kiln_type t)
+{
+    int64_t n = kiln_type_size(t);
+    return t.rank == 0 || (n <= (int64_t)m->o.register_elements && t.rank <= MAX_RANK && n > 0);
+}
+
+static float own_cost(const kn_eqn *e)
+{
+    if (e->prim->flags & KN_MOVES) return 0;
+    if (e->prim->flags & KN_EXPENSIVE) return EXPENSIVE;
+    return 1;
+}
+
+static float operand_cost(const frame *f, kn_atom a)
+{
+    return kn_is_literal(a) || f->plan[a].kind != PLACE_LAZY ? 0 : f->plan[a].cost;
+}
+
+/* Does each element of the operand go into several elements of the result? */
+static bool repeats(const kn_jaxpr *j, const kn_eqn *e, uint32_t operand)
+{
+    kiln_type in = kn_type_of(j, e->in[operand]), out = j->vars[e->out[0]].type;
+    return in.rank > 0 && (e->prim->flags & KN_MOVES) && kiln_type_size(in) * 2 <= kiln_type_size(out) && strcmp(e->prim->name, "concatenate") != 0 &&
+           strcmp(e->prim->name, "pad") != 0;
+}
+
+/* Only moves and scalars down to stored arrays: reading it costs a load. */
+static bool is_view(const frame *f, kn_atom a)
+{
+    return kn_is_literal(a) || f->plan[a].kind != PLACE_LAZY || f->plan[a].cost == 0;
+}
+
+/* First the forward half: kinds by shape and primitive, costs as if everything were fused. */
+static void forward(maker *m, frame *f)
+{
+    const kn_jaxpr *j = f->j;
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        float cost = own_cost(e);
+        for (uint32_t i = 0; i < e->nin; i++) cost += operand_cost(f, e->in[i]);
+        for (uint32_t r = 0; r < e->nout; r++) {
+            var_plan *v = &f->plan[e->out[r]];
+            kiln_type t = j->vars[e->out[r]].type;
+            v->def = k;
+            v->def_result = r;
+            if (e->prim->loop == KN_LOOP_ELEMENT) {
+                v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
+                v->cost = cost;
+                if (v->kind == PLACE_LAZY && (m->o.no_fusion || cost > LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                if (v->kind != PLACE_LAZY) v->cost = 0;
+            } else {
+                v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;
+            }
+        }
+    }
+}
+
+/* One reading of operand i by equation e; `times` is how often the reader itself is computed. */
+static void note_read(frame *f, const kn_eqn *e, uint32_t i, uint32_t times, int64_t at)
+{
+    kn_atom a = e->in[i];
+    if (kn_is_literal(a)) return;
+    var_plan *v = &f->plan[a];
+    if (at > v->last) v->last = at;
+    v->reads = v->reads > UINT32_MAX / 2 ? v->reads : v->reads + (times ? times : 1);
+    if (v->kind != PLACE_LAZY) return;
+    bool store = false;
+    switch (e->prim->loop) {
+    case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > CHEAP; break;
+    case KN_LOOP_REDUCE:
+    case KN_LOOP_CUMULATE: break;
+    case KN_LOOP_DOT: store = !is_view(f, a); break;
+    case KN_LOOP_UPDATE: store = i == 0; break;
+    case KN_LOOP_WHILE: store = i + e->nout >= e->nin || !is_view(f, a); break; /* carries; constants may be views */
+    case KN_LOOP_COND: store = !is_view(f, a); break;
+    case KN_LOOP_NONE: store = true; break;
+    }
+    if (store) v->kind = PLACE_MEMORY;
+}
+
+/* Then backward: readers are decided before what they read. */
+static void backward(frame *f)
+{
+    const kn_jaxpr *j = f->j;
+    for (uint32_t i = 0; i < j->nout; i++)
+        if (!kn_is_literal(j->out[i])) {
+            var_plan *v = &f->plan[j->out[i]];
+            v->last = j->neqns;
+            v->reads++;
+            if (v->kind == PLACE_LAZY) v->kind = PLACE_MEMORY;
+        }
+    for (uint32_t k = j->neqns; k-- > 0;) {
+        const kn_eqn *e = &j->eqns[k];
+        uint32_t times = 0;
+        int64_t at = k;
+        for (uint32_t r = 0; r < e->nout; r++) {
+            var_plan *v = &f->plan[e->out[r]];
+            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > CHEAP) v->kind = PLACE_MEMORY;
+            times += v->kind == PLACE_LAZY ? v->reads : 1;
+            if (v->kind == PLACE_LAZY && v->last > at) at = v->last;
+        }
+        for (uint32_t i = 0; i < e->nin; i++) note_read(f, e, i, times, at);
+    }
+}
+
+void plan_frame(maker *m, frame *f)
+{
+    const kn_jaxpr *j = f->j;
+    f->plan = KN_NEWN(&m->temp, var_plan, j->nvars);
+    if (!MAKER_TRY_MEM(m, f->plan)) return;
+    for (uint32_t v = 0; v < j->nvars; v++) f->plan[v] = (var_plan){.kind = PLACE_MEMORY, .last = -1, .def = UINT32_MAX};
+    forward(m, f);
+    backward(f);
+}
+
+/* Walks the lazy values below `value`. `want` 0: does it read var at all; 1: only at its own index. */
+static bool lazy_walk(maker *m, frame *f, kn_atom value, uint32_t var, bool own_index_only, bool top, unsigned *budget)
+{
+    if (kn_is_literal(value)) return own_index_only;
+    if (value == var) return true;
+    const var_plan *v = &f->plan[value];
+    if (v->def == UINT32_MAX || (v->kind != PLACE_LAZY && !top)) return own_index_only;
+    if (*budget == 0) return !own_index_only; /* too large to tell: the careful answer */
+    --*budget;
+    const kn_eqn *e = &f->j->eqns[v->def];
+    bool elementwise = (e->prim->flags & KN_ELEMENTWISE) != 0;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        if (kn_is_literal(e->in[i])) continue;
+        if (own_index_only) {
+            kiln_type in = kn_type_of(f->j, e->in[i]);
+            bool straight = elementwise && (in.rank == 0 || kiln_type_equal((kiln_type){in.dtype, in.rank, in.dims},
+                                                                            (kiln_type){in.dtype, f->j->vars[e->out[0]].type.rank, f->j->vars[e->out[0]].type.dims}));
+            if (straight ? !lazy_walk(m, f, e->in[i], var, true, false, budget) : lazy_walk(m, f, e->in[i], var, false, false, budget)) return false;
+        } else if (lazy_walk(m, f, e->in[i], var, false, false, budget)) {
+            return true;
+        }
+    }
+    return own_index_only;
+}
+
+bool same_index_only(maker *m, frame *f, kn_atom value, uint32_t var)
+{
+    unsigned budget = 2000;
+    return lazy_walk(m, f, value, var, true, true, &budget);
+}
+
+bool reads_var(maker *m, frame *f, kn_atom value, uint32_t var)
+{
+    unsigned budget = 2000;
+    return lazy_walk(m, f, value, var, false, false, &budget);
+}
+
+static bool plain_walk(frame *f, kn_atom value, kiln_type shape, bool top, unsigned *budget)
+{
+    if (kn_is_literal(value)) return true;
+    kiln_type t = kn_type_of(f->j, value);
+    if (t.rank == 0) return true;
+    if (t.rank != shape.rank || memcmp(t.dims, shape.dims, t.rank * sizeof *t.dims) != 0) return false;
+    const var_plan *v = &f->plan[value];
+    if (v->def == UINT32_MAX) return f->at[value] && f->at[value]->kind == PLACE_MEMORY;
+    if (v->kind != PLACE_LAZY && !top) return v->kind == PLACE_MEMORY;
+    if (*budget == 0) return false;
+    --*budget;
+    const kn_eqn *e = &f->j->eqns[v->def];
+    if (!(e->prim->flags & KN_ELEMENTWISE)) return false;
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (!plain_walk(f, e->in[i], shape, false, budget)) return false;
+    return true;
+}
+
+bool plain_closure(maker *m, frame *f, kn_atom value, kiln_type shape)
+{
+    (void)m;
+    unsigned budget = 2000;
+    return plain_walk(f, value, shape, true, &budget);
+}

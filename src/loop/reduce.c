@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions in the order of numerics 3, which rt/reduce.h computes for interpreter and compiler alike. */
+#include "rt/reduce.h"
+
+#include "loop/fold.h"
+#include "loop/maker.h"
+
+typedef struct reduction {
+    frame *f;
+    const kn_eqn *e;
+    place *x;
+    kiln_type type; /* of x */
+    kn_sop op;
+    kiln_dtype acc;
+    kn_order order;
+    kn_axis_role role[MAX_RANK];
+    bool plain; /* x is read straight through: an index along the minor dimension may run on into the next rows */
+    uint32_t slot, chains;
+} reduction;
+
+static kn_lv accumulate(maker *m, const reduction *r, kn_lv a, kn_lv b) { return lv_sop(m, r->op, r->acc, r->acc, a, b, 0); }
+
+static kn_lv element(maker *m, const reduction *r, const kn_lv *ix)
+{
+    kn_lv v = element_of(m, r->x, ix);
+    return r->acc == r->type.dtype ? v : lv_sop(m, KN_S_convert, r->type.dtype, r->acc, v, 0, 0);
+}
+
+/* Spreads step `step` over the dimensions of this role. */
+static void place_step(maker *m, const reduction *r, kn_axis_role role, kn_lv step, kn_lv *ix)
+{
+    int64_t dims[MAX_RANK] = {0};
+    uint32_t at[MAX_RANK], n = 0;
+    for (uint32_t d = 0; d < r->type.rank; d++)
+        if (r->role[d] == role) {
+            at[n] = d;
+            dims[n++] = r->type.dims[d];
+        }
+    kn_lv parts[MAX_RANK];
+    if (role == KN_AXIS_T && r->plain) {
+        for (uint32_t k = 0; k + 1 < n; k++) parts[k] = lv_int(m, 0);
+        parts[n - 1] = step;
+    } else {
+        split_index(m, step, n, dims, parts);
+    }
+    for (uint32_t k = 0; k < n; k++) ix[at[k]] = parts[k];
+}
+
+static kn_lv reduce_t(maker *m, const reduction *r, kn_lv *ix)
+{
+    if (!r->order.has_t) return element(m, r, ix);
+    kn_lv s, step = open_lanes(m, r->order.t.n, (uint32_t)r->order.t.lanes, r->order.t.block, r->op, r->acc, &s);
+    place_step(m, r, KN_AXIS_T, step, ix);
+    kn_lv v = element(m, r, ix);
+    return close_lanes(m, s, v, 0, r->acc);
+}
+
+/* Steps lo..hi of O, one after the other. */
+static kn_lv chain(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi, int64_t bound, kn_lv start)
+{
+    kn_lv s, step = open_loop_between(m, lo, hi, 0, bound, 0, &s);
+    kn_lv acc = add_carry(m, s, start);
+    place_step(m, r, KN_AXIS_O, step, ix);
+    return close_carry_loop(m, s, accumulate(m, r, acc, reduce_t(m, r, ix)));
+}
+
+static kn_lv identity(maker *m, const reduction *r) { return lv_const(m, r->acc, kn_reduce_identity(r->op, r->acc)); }
+
+/* body(lo, hi) for each block of O; results from left to right. */
+typedef kn_lv (*block_fn)(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi);
+
+static kn_lv blocks(maker *m, const reduction *r, kn_lv *ix, block_fn body)
+{
+    kn_run o = r->order.o;
+    if (o.n <= o.block) return body(m, r, ix, lv_int(m, 0), lv_int(m, o.n));
+    kn_lv s, b = open_loop(m, 0, (o.n + o.block - 1) / o.block, 0, &s);
+    kn_lv total = add_carry(m, s, identity(m, r));
+    kn_lv lo = lv_mul(m, b, lv_int(m, o.block));
+    kn_lv hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, o.block)), lv_int(m, o.n), 0);
+    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, hi)));
+}
+
+static kn_lv block_in_order(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi)
+{
+    return chain(m, r, ix, lo, hi, r->order.o.n, identity(m, r));
+}
+
+/* Several chains over rows that are reductions themselves: the chains stand in memory. */
+static kn_lv block_in_chains(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi)
+{
+    int64_t lanes = r->order.o.lanes;
+    for (int64_t k = 0; k < lanes; k++) lv_store(m, r->chains, lv_int(m, k), identity(m, r));
+    kn_lv s, step = open_loop_between(m, lo, hi, 0, r->order.o.n, 0, &s);
+    place_step(m, r, KN_AXIS_O, step, ix);
+    kn_lv v = reduce_t(m, r, ix);
+    kn_lv lane = lv_sop(m, KN_S_rem, KILN_I64, KILN_I64, lv_sub(m, step, lo), lv_int(m, lanes), 0);
+    lv_store(m, r->chains, lane, accumulate(m, r, lv_load(m, r->chains, lane), v));
+    close_loop(m, s);
+    kn_lv part[64];
+    for (int64_t k = 0; k < lanes; k++) part[k] = lv_load(m, r->chains, lv_int(m, k));
+    for (int64_t w = lanes / 2; w >= 1; w /= 2)
+        for (int64_t k = 0; k < w; k++) part[k] = accumulate(m, r, part[k], part[k + w]);
+    return part[0];
+}
+
+/* The reduction for the kept indices that stand in ix. */
+static kn_lv reduce_at(maker *m, const reduction *r, kn_lv *ix)
+{
+    kn_lv v;
+    if (!r->order.has_o) {
+        v = reduce_t(m, r, ix);
+    } else if (r->order.o.lanes == 1) {
+        v = blocks(m, r, ix, block_in_order);
+    } else if (!r->order.has_t) {
+        kn_lv s, step = open_lanes(m, r->order.o.n, (uint32_t)r->order.o.lanes, r->order.o.block, r->op, r->acc, &s);
+        place_step(m, r, KN_AXIS_O, step, ix);
+        kn_lv x = element(m, r, ix);
+        v = close_lanes(m, s, x, 0, r->acc);
+    } else {
+        v = blocks(m, r, ix, block_in_chains);
+    }
+    v = accumulate(m, r, lv_const(m, r->acc, kn_reduce_init(r->op, r->acc)), v);
+    return r->acc == r->type.dtype ? v : lv_sop(m, KN_S_convert, r->acc, r->type.dtype, v, 0, 0);
+}
+
+static void kept_index(maker *m, const reduction *r, const kn_lv *kept, kn_lv *ix)
+{
+    const kn_param *axes = &r->e->params[0];
+    uint32_t k = 0;
+    for (uint32_t d = 0; d < r->type.rank; d++) {
+        bool gone = false;
+        for (uint32_t a = 0; a < axes->n; a++) gone = gone || axes->ints[a] == (int64_t)d;
+        ix[d] = gone ? lv_int(m, 0) : kept[k++];
+    }
+}
+
+static void reduce_body(maker *m, void *ud, const kn_lv *kept)
+{
+    reduction *r = ud;
+    kn_lv ix[MAX_RANK];
+    kept_index(m, r, kept, ix);
+    kn_lv v = reduce_at(m, r, ix);
+    kiln_type y = r->f->j->vars[r->e->out[0]].type;
+    unsigned bits = (unsigned)kiln_dtype_bytes(y.dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    lv_store(m, r->slot, linear_index(m, y, kept), v);
+}
+
+/* Small operand, all in registers. */
+static void reduce_registers(maker *m, reduction *r, kiln_type y)
+{
+    int64_t n = kiln_type_size(y), nt = r->order.has_t ? r->order.t.n : 1, no = r->order.has_o ? r->order.o.n : 1;
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), *t = KN_NEWN(&m->temp, kn_lv, nt + 1), *o = KN_NEWN(&m->temp, kn_lv, no + 1);
+    if (!MAKER_TRY_MEM(m, v && t && o)) return;
+    for (int64_t q = 0; q < n && m->status == KILN_OK; q++) {
+        kn_lv kept[MAX_RANK], ix[MAX_RANK];
+        int64_t rest = q;
+        for (uint32_t d = y.rank; d-- > 0;) {
+            kept[d] = lv_int(m, rest % y.dims[d]);
+            rest /= y.dims[d];
+        }
+        kept_index(m, r, kept, ix);
+        for (int64_t i = 0; i < no; i++) {
+            if (r->order.has_o) place_step(m, r, KN_AXIS_O, lv_int(m, i), ix);
+            for (int64_t k = 0; k < nt; k++) {
+                if (r->order.has_t) place_step(m, r, KN_AXIS_T, lv_int(m, k), ix);
+                t[k] = element(m, r, ix);
+            }
+            o[i] = r->order.has_t ? fold_lanes(m, r->op, r->acc, t, nt, r->order.t.lanes) : t[0];
+        }
+        v[q] = r->order.has_o ? fold_lanes(m, r->op, r->acc, o, no, r->order.o.lanes) : o[0];
+        v[q] = accumulate(m, r, lv_const(m, r->acc, kn_reduce_init(r->op, r->acc)), v[q]);
+        if (r->acc != r->type.dtype) v[q] = lv_sop(m, KN_S_convert, r->acc, r->type.dtype, v[q], 0, 0);
+    }
+    put_registers(m, r->f, r->e->out[0], v);
+}
+
+kn_lv fold_lanes(maker *m, kn_sop op, kiln_dtype d, const kn_lv *x, int64_t n, int64_t lanes)
+{
+    kn_lv lane[256] = {0}; /* 256 bytes of accumulators */
+    for (int64_t i = 0; i < n; i++) {
+        kn_lv *l = &lane[i % lanes];
+        *l = *l ? lv_sop(m, op, d, d, *l, x[i], 0) : x[i];
+    }
+    for (int64_t w = lanes / 2; w >= 1; w /= 2)
+        for (int64_t i = 0; i < w; i++)
+            if (lane[i + w]) lane[i] = lane[i] ? lv_sop(m, op, d, d, lane[i], lane[i + w], 0) : lane[i + w];
+    return lane[0] ? lane[0] : lv_const(m, d, kn_reduce_identity(op, d));
+}
+
+static void put_init(maker *m, reduction *r, kiln_type y)
+{
+    int64_t n = kiln_type_size(y);
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), init = lv_const(m, y.dtype, kn_reduce_init(r->op, r->acc));
+    if (!MAKER_TRY_MEM(m, v)) return;
+    for (int64_t k = 0; k < n; k++) v[k] = init;
+    put_registers(m, r->f, r->e->out[0], v);
+}
+
+static void empty_body(maker *m, void *ud, const kn_lv *ix)
+{
+    reduction *r = ud;
+    kiln_type y = r->f->j->vars[r->e->out[0]].type;
+    lv_store(m, r->slot, linear_index(m, y, ix), lv_const(m, y.dtype, kn_reduce_init(r->op, r->acc)));
+}
+
+void emit_reduce(maker *m, frame *f, const kn_eqn *e)
+{
+    kiln_type y = f->j->vars[e->out[0]].type;
+    reduction r = {.f = f, .e = e, .x = place_of_atom(m, f, e->in[0]), .type = kn_type_of(f->j, e->in[0]), .op = (kn_sop)e->prim->scalar_op};
+    if (m->status != KILN_OK) return;
+    if (r.type.rank > MAX_RANK) {
+        m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "%s of rank %u; at most %d dimensions are compiled", e->prim->name, r.type.rank, MAX_RANK);
+        return;
+    }
+    r.acc = kn_accumulator(r.type.dtype);
+    const kn_param *axes = &e->params[0];
+    r.order = kn_reduce_order(r.type, axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, r.role);
+    r.plain = plain_closure(m, f, e->in[0], r.type);
+    bool empty = kiln_type_size(r.type) == 0;
+    if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS)) {
+        if (empty) put_init(m, &r, y);
+        else reduce_registers(m, &r, y);
+        return;
+    }
+    if (r.order.has_o && r.order.has_t && r.order.o.lanes > 1) r.chains = new_slot(m, KN_SLOT_SCRATCH, 0, r.acc, r.order.o.lanes);
+    if (y.rank == 0) {
+        kn_lv ix[MAX_RANK];
+        kept_index(m, &r, NULL, ix);
+        kn_lv v = reduce_at(m, &r, ix);
+        if (m->status == KILN_OK) put_registers(m, f, e->out[0], &v);
+        m->l->nests++;
+        return;
+    }
+    r.slot = slot_for(m, f, e->out[0]);
+    bool vector = r.order.has_o && r.order.o.lanes == 1 && !r.order.has_t;
+    make_nest(m, y.rank, y.dims, vector || empty || (!r.order.has_o && !r.order.has_t), empty ? empty_body : reduce_body, &r);
+    put_memory(m, f, e->out[0], r.slot);
+}

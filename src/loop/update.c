@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dynamic_update_slice: a store of the update alone, where the array that it changes is needed by nobody else; otherwise the
+ * array is copied first, and the copy counted. */
+#include "loop/maker.h"
+
+/* Clamped start indices, i64. */
+static void starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at)
+{
+    for (uint32_t d = 0; d < x.rank; d++) {
+        kn_lv v = scalar_of(m, f, e->in[2 + d]);
+        if (m->status != KILN_OK) return;
+        kiln_dtype t = lv_dtype(m, v);
+        if (t != KILN_I64) v = lv_sop(m, KN_S_convert, t, KILN_I64, v, 0, 0);
+        v = lv_sop(m, KN_S_max, KILN_I64, KILN_I64, v, lv_int(m, 0), 0);
+        at[d] = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, v, lv_int(m, x.dims[d] - u.dims[d]), 0);
+    }
+}
+
+/* In registers: every element takes the element of the update that falls on it, if one does. */
+static void update_registers(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, const kn_lv *at)
+{
+    int64_t n = kiln_type_size(x), nu = kiln_type_size(u);
+    const kn_lv *old = registers_of(m, place_of_atom(m, f, e->in[0])), *new = registers_of(m, place_of_atom(m, f, e->in[1]));
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n), *where = KN_NEWN(&m->temp, kn_lv, nu + 1);
+    if (m->status != KILN_OK || !MAKER_TRY_MEM(m, v && where)) return;
+    kn_lv base = linear_index(m, x, at);
+    for (int64_t q = 0; q < nu; q++) {
+        int64_t rest = q, offset = 0, stride = 1;
+        for (uint32_t d = x.rank; d-- > 0;) {
+            offset += rest % u.dims[d] * stride;
+            rest /= u.dims[d];
+            stride *= x.dims[d];
+        }
+        where[q] = lv_add(m, base, lv_int(m, offset));
+    }
+    for (int64_t k = 0; k < n; k++) {
+        v[k] = old[k];
+        for (int64_t q = 0; q < nu && m->status == KILN_OK; q++)
+            v[k] = lv_sop(m, KN_S_select, x.dtype, x.dtype, lv_sop(m, KN_S_eq, KILN_I64, KILN_BOOL, where[q], lv_int(m, k), 0), new[q], v[k]);
+    }
+    put_registers(m, f, e->out[0], v);
+}
+
+typedef struct window {
+    place *u;
+    uint32_t slot;
+    kiln_type x;
+    const kn_lv *at;
+} window;
+
+static void window_body(maker *m, void *ud, const kn_lv *ix)
+{
+    window *w = ud;
+    kn_lv to[MAX_RANK], v = element_of(m, w->u, ix);
+    for (uint32_t d = 0; d < w->x.rank; d++) to[d] = lv_add(m, w->at[d], ix[d]);
+    unsigned bits = (unsigned)kiln_dtype_bytes(w->x.dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    lv_store(m, w->slot, linear_index(m, w->x, to), v);
+}
+
+void emit_update(maker *m, frame *f, const kn_eqn *e)
+{
+    kiln_type x = f->j->vars[e->out[0]].type, u = kn_type_of(f->j, e->in[1]);
+    kn_lv at[MAX_RANK];
+    if (x.rank > MAX_RANK) {
+        m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "dynamic_update_slice of rank %u; at most %d dimensions are compiled", x.rank, MAX_RANK);
+        return;
+    }
+    starts(m, f, e, x, u, at);
+    if (m->status != KILN_OK) return;
+    if (small(m, x)) {
+        update_registers(m, f, e, x, u, at);
+        return;
+    }
+    place *old = place_of_atom(m, f, e->in[0]), *update = place_of_atom(m, f, e->in[1]);
+    if (!old || !update) return;
+    bool in_place = old->kind == PLACE_MEMORY && old->owned && dead_after(f, e->in[0], f->pos);
+    if (update->kind == PLACE_LAZY && !kn_is_literal(e->in[0]) && reads_var(m, f, e->in[1], e->in[0])) {
+        uint32_t t = new_slot(m, KN_SLOT_SCRATCH, 0, u.dtype, kiln_type_size(u));
+        store_place(m, f, update, t);
+        place *p = new_place(m, PLACE_MEMORY, u);
+        if (!p) return;
+        p->slot = t;
+        update = p;
+    } else if (update->kind == PLACE_MEMORY && old->kind == PLACE_MEMORY && update->slot == old->slot) {
+        in_place = false;
+    }
+    window w = {.u = update, .x = x, .at = at};
+    if (in_place) {
+        w.slot = old->slot;
+    } else {
+        w.slot = slot_for(m, f, e->out[0]);
+        count_copy(m, f, e, "the array before the update is needed afterwards");
+        store_place(m, f, old, w.slot);
+    }
+    if (update->kind == PLACE_REGISTERS) {
+        int64_t n = kiln_type_size(u);
+        for (int64_t k = 0; k < n && m->status == KILN_OK; k++) {
+            kn_lv ix[MAX_RANK];
+            int64_t rest = k;
+            for (uint32_t d = u.rank; d-- > 0;) {
+                ix[d] = lv_int(m, rest % u.dims[d]);
+                rest /= u.dims[d];
+            }
+            window_body(m, &w, ix);
+        }
+    } else {
+        make_nest(m, u.rank, u.dims, true, window_body, &w);
+    }
+    put_memory(m, f, e->out[0], w.slot);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise functions of two operands: arithmetic, bits, comparison. Operands have equal element types; shapes are equal,
+ * or one is a scalar, or dimensions are 1 against n at equal rank. */
+#include "prim/common.h"
+#include "prim/sample.h"
+
+#define BINARY(id, sop, rule, more, text)                                                                             \
+    {                                                                                                                  \
+        .name = #id, .nin = 2, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
+        .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                 \
+    }
+
+static kiln_status type_integers(kn_typing *t)
+{
+    KILN_TRY(kn_typing_kinds(t, 0, "iu"));
+    return kn_type_nary_real(t);
+}
+static kiln_status type_ordered(kn_typing *t) /* min, max take bool as well */
+{
+    return kiln_dtype_kind(t->in[0].dtype) == 'b' ? kn_type_nary_bits(t) : kn_type_nary_number(t);
+}
+static kiln_status type_floats(kn_typing *t)
+{
+    KILN_TRY(kn_typing_kinds(t, 0, "fc"));
+    return kn_type_nary_number(t);
+}
+
+static kiln_status type_compare(kn_typing *t)
+{
+    KILN_TRY(type_ordered(t));
+    t->out[0].dtype = KILN_BOOL;
+    return KILN_OK;
+}
+
+static kiln_status type_add_any(kn_typing *t)
+{
+    if (!kiln_type_equal(t->in[0], t->in[1]))
+        return kn_fail(t->ctx, KILN_SHAPE, "add_any needs equal types, %s and %s given", kn_type_show(t->in[0]).s,
+                       kn_type_show(t->in[1]).s);
+    return kn_type_nary_number(t);
+}
+
+KILN_PRIM(add) = BINARY(add, add, kn_type_nary_number, KN_COMMUTES, "Sum; integers wrap.");
+KILN_PRIM(add_any) = BINARY(add_any, add, type_add_any, KN_COMMUTES, "Sum of two values of one type: how gradients accumulate.");
+KILN_PRIM(sub) = BINARY(sub, sub, kn_type_nary_number, 0, "Difference; integers wrap.");
+KILN_PRIM(div) = BINARY(div, div, kn_type_nary_number, KN_EXPENSIVE,
+                        "Quotient. Integers truncate; x/0 is -1 (unsigned: all ones), the least integer by -1 is itself.");
+KILN_PRIM(rem) = BINARY(rem, rem, kn_type_nary_real, KN_EXPENSIVE,
+                        "Remainder with the sign of the dividend, exact for floats; integers: x rem 0 is x.");
+KILN_PRIM(min) = BINARY(min, min, type_ordered, KN_COMMUTES, "Minimum: NaN if either is NaN, -0.0 below 0.0.");
+KILN_PRIM(max) = BINARY(max, max, type_ordered, KN_COMMUTES, "Maximum: NaN if either is NaN, -0.0 below 0.0.");
+KILN_PRIM(atan2) = BINARY(atan2, atan2, type_floats, KN_EXPENSIVE, "Angle of the point (second operand, first operand); within 1 ULP.");
+KILN_PRIM(and) = BINARY(and, and, kn_type_nary_bits, KN_COMMUTES, "Conjunction, of bools or of the bits of integers.");
+KILN_PRIM(or) = BINARY(or, or, kn_type_nary_bits, KN_COMMUTES, "Disjunction, of bools or of the bits of integers.");
+KILN_PRIM(xor) = BINARY(xor, xor, kn_type_nary_bits, KN_COMMUTES, "Exclusive or, of bools or of the bits of integers.");
+KILN_PRIM(shift_left) = BINARY(shift_left, shl, type_integers, 0, "Shift towards the high bits; by the width or more: 0.");
+KILN_PRIM(shift_right_logical) = BINARY(shift_right_logical, shrl, type_integers, 0,
+                                        "Shift towards the low bits, zeros enter; by the width or more: 0.");
+KILN_PRIM(shift_right_arithmetic) = BINARY(shift_right_arithmetic, shra, type_integers, 0,
+                                           "Shift towards the low bits, the sign enters; by the width or more: the sign.");
+KILN_PRIM(eq) = BINARY(eq, eq, type_compare, KN_COMMUTES, "Equal; NaN equals nothing.");
+KILN_PRIM(ne) = BINARY(ne, ne, type_compare, KN_COMMUTES, "Different; NaN differs from everything.");
+KILN_PRIM(lt) = BINARY(lt, lt, type_compare, 0, "Less.");
+KILN_PRIM(le) = BINARY(le, le, type_compare, 0, "Less or equal.");
+KILN_PRIM(gt) = BINARY(gt, gt, type_compare, 0, "Greater.");
+KILN_PRIM(ge) = BINARY(ge, ge, type_compare, 0, "Greater or equal.");
+
+static const kn_param_spec mul_params[] = {{"out_dtype", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}};
+
+static kiln_status type_mul(kn_typing *t)
+{
+    if (!kn_is_none(&t->params[0]))
+        return kn_fail(t->ctx, KILN_UNSUPPORTED, "mul: out_dtype other than None is not supported");
+    return kn_type_nary_number(t);
+}
+
+KILN_PRIM(mul) = {
+    .name = "mul",
+    .nin = 2,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE | KN_COMMUTES,
+    KN_PARAMS(mul_params),
+    .scalar_op = KN_S_mul,
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_mul,
+    .eval = kn_eval_sop,
+    .element = kn_element_sop,
+    .sample = kn_sample_elementwise,
+    .doc = "Product; integers wrap.",
+};
+
+/* pow: the exponent has the base's type, or is an integer and is converted to it. */
+static kiln_status type_pow(kn_typing *t)
+{
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_kinds(t, 0, "fc"));
+    KILN_TRY(kn_typing_kinds(t, 1, "iufc"));
+    if (strchr("fc", kiln_dtype_kind(t->in[1].dtype))) KILN_TRY(kn_typing_same_dtype(t, 0, 1));
+    return kn_typing_broadcast(t, 0, 2, &t->out[0]);
+}
+static kn_scalar pow_map(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x)
+{
+    kiln_dtype d = kn_in_type(j, e, 0).dtype, by = kn_in_type(j, e, 1).dtype;
+    kn_scalar y = by == d ? x[1] : kn_sop_eval(KN_S_convert, by, d, x[1], x[1], x[1]);
+    return kn_sop_eval(KN_S_pow, d, d, x[0], y, y);
+}
+static kiln_status eval_pow(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    return kn_eval_map(ev, j, e, in, out[0], pow_map);
+}
+static kn_lv element_pow(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)
+{
+    kiln_dtype d = kn_out_type(m->j, e, result).dtype, by = kn_in_type(m->j, e, 1).dtype;
+    kn_lv x = kn_element_broadcast(m, e, 0, ix), y = kn_element_broadcast(m, e, 1, ix);
+    if (by != d) y = m->op(m, KN_S_convert, by, d, y, 0, 0);
+    return m->op(m, KN_S_pow, d, d, x, y, 0);
+}
+
+KILN_PRIM(pow) = {
+    .name = "pow",
+    .nin = 2,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE | KN_EXPENSIVE,
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_pow,
+    .eval = eval_pow,
+    .element = element_pow,
+    .sample = kn_sample_elementwise,
+    .doc = "Power, within 1 ULP; an integer exponent is converted to the base's type.",
+};

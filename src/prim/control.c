@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* while and cond. */
+#include "prim/control.h"
+#include "prim/common.h"
+#include "prim/sample.h"
+
+static kiln_status body_out(const kn_typing *t, const kn_jaxpr *body, const char *what, const kiln_type *want, uint32_t n)
+{
+    if (body->nout != n)
+        return kn_fail(t->ctx, KILN_INVALID, "%s: %s gives %u results, %u are needed", t->prim->name, what, body->nout, n);
+    for (uint32_t i = 0; i < n; i++) {
+        kiln_type have = kn_type_of(body, body->out[i]);
+        if (!kiln_type_equal(have, want[i]))
+            return kn_fail(t->ctx, have.dtype == want[i].dtype ? KILN_SHAPE : KILN_DTYPE, "%s: result %u of %s is %s, but %s is needed",
+                           t->prim->name, i, what, kn_type_show(have).s, kn_type_show(want[i]).s);
+    }
+    return KILN_OK;
+}
+
+/* ---- while ---- */
+
+enum { WHILE_BODY, WHILE_BODY_CONSTS, WHILE_COND, WHILE_COND_CONSTS };
+static const kn_param_spec while_params[] = {
+    {"body_jaxpr", KN_P_JAXPR, 0},
+    {"body_nconsts", KN_P_INT, 0},
+    {"cond_jaxpr", KN_P_JAXPR, KN_PARAM_FIRST},
+    {"cond_nconsts", KN_P_INT, 0},
+};
+
+kn_while_parts kn_while_parts_of(const kn_eqn *e)
+{
+    const kn_param *p = e->params;
+    return (kn_while_parts){p[WHILE_COND].jaxpr, p[WHILE_BODY].jaxpr, (uint32_t)p[WHILE_COND_CONSTS].i, (uint32_t)p[WHILE_BODY_CONSTS].i};
+}
+
+static kiln_status type_while(kn_typing *t)
+{
+    const kn_jaxpr *cond, *body;
+    int64_t nc, nb;
+    KILN_TRY(kn_typing_jaxpr(t, WHILE_COND, &cond));
+    KILN_TRY(kn_typing_jaxpr(t, WHILE_BODY, &body));
+    KILN_TRY(kn_typing_int(t, WHILE_COND_CONSTS, &nc));
+    KILN_TRY(kn_typing_int(t, WHILE_BODY_CONSTS, &nb));
+    if (nc < 0 || nb < 0 || nc > (int64_t)t->nin || nb > (int64_t)t->nin - nc)
+        return kn_fail(t->ctx, KILN_INVALID, "while: cond_nconsts %lld and body_nconsts %lld do not fit %u operands", (long long)nc,
+                       (long long)nb, t->nin);
+    uint32_t c = (uint32_t)nc, b = (uint32_t)nb, n = t->nin - c - b;
+    const kiln_type *init = t->in + c + b;
+    kiln_type *args;
+    KILN_TRY_MEM(t->ctx, args = KN_NEWN(t->arena, kiln_type, c + b + n));
+    for (uint32_t i = 0; i < c + n; i++) args[i] = i < c ? t->in[i] : init[i - c];
+    KILN_TRY(kn_typing_body_in(t, cond, "cond_jaxpr", args, c + n, 0));
+    KILN_TRY(body_out(t, cond, "cond_jaxpr", &KILN_SCALAR(KILN_BOOL), 1));
+    KILN_TRY(kn_typing_body_in(t, body, "body_jaxpr", t->in + c, b + n, c));
+    KILN_TRY(body_out(t, body, "body_jaxpr", init, n));
+    KILN_TRY(kn_typing_out(t, n));
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_typing_like(t, i, init[i].dtype, init[i]));
+    return KILN_OK;
+}
+
+static void release(kiln_array **v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) kiln_array_release(v[i]), v[i] = NULL;
+}
+
+static kiln_status trips(kn_eval *ev, const kn_while_parts *p, kiln_array **cond_args, kiln_array **body_args, kiln_array **next, uint32_t n)
+{
+    for (;;) {
+        if (ev->stop && *ev->stop) return kn_fail(ev->ctx, KILN_CANCELLED, "stopped on request inside a while");
+        kiln_array *go = NULL, **carry = body_args + p->body_consts;
+        KILN_TRY(ev->run(ev, p->cond, cond_args, &go));
+        bool more = *(const unsigned char *)go->data != 0;
+        kiln_array_release(go);
+        if (!more) return KILN_OK;
+        KILN_TRY(ev->run(ev, p->body, body_args, next));
+        for (uint32_t i = 0; i < n; i++) {
+            kiln_array_release(carry[i]);
+            carry[i] = cond_args[p->cond_consts + i] = next[i];
+        }
+    }
+}
+
+static kiln_status eval_while(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    kn_while_parts p = kn_while_parts_of(e);
+    uint32_t c = p.cond_consts, b = p.body_consts, n = e->nin - c - b;
+    size_t room = (size_t)(c + n) + (b + n) + n;
+    kiln_array **v = kn_new(&ev->ctx->alloc, room * sizeof *v);
+    KILN_TRY_MEM(ev->ctx, v);
+    kiln_array **cond_args = v, **body_args = v + c + n;
+    for (uint32_t i = 0; i < c; i++) cond_args[i] = in[i];
+    for (uint32_t i = 0; i < b; i++) body_args[i] = in[c + i];
+    for (uint32_t i = 0; i < n; i++) cond_args[c + i] = body_args[b + i] = kiln_array_retain(in[c + b + i]);
+    kiln_status s = trips(ev, &p, cond_args, body_args, body_args + b + n, n);
+    if (s == KILN_OK) {
+        release(out, n);
+        for (uint32_t i = 0; i < n; i++) out[i] = body_args[b + i];
+    } else {
+        release(body_args + b, n);
+    }
+    kn_free(&ev->ctx->alloc, v, room * sizeof *v);
+    return s;
+}
+
+KILN_PRIM(while) = {
+    .name = "while",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    KN_PARAMS(while_params),
+    .loop = KN_LOOP_WHILE,
+    .type = type_while,
+    .eval = eval_while,
+    .sample = kn_sample_while,
+    .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "
+           "of the body, first carries; results: last carries.",
+};
+
+/* ---- cond ---- */
+
+static const kn_param_spec cond_params[] = {
+    {"branches", KN_P_TUPLE, 0},
+    {"linear", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+};
+
+static kiln_status type_cond(kn_typing *t)
+{
+    const kn_param *branches = &t->params[0];
+    KILN_TRY(kn_typing_count(t, 1));
+    bool good = branches->kind == KN_P_TUPLE && branches->n > 0;
+    for (uint32_t i = 0; good && i < branches->n; i++) good = branches->items[i].kind == KN_P_JAXPR;
+    if (!good) return kn_fail(t->ctx, KILN_INVALID, "cond: branches must be a tuple of programs, at least one");
+    if (t->in[0].dtype != KILN_I32 || t->in[0].rank)
+        return kn_fail(t->ctx, KILN_DTYPE, "cond: the index is %s, i32[] is needed", kn_type_show(t->in[0]).s);
+    const kn_jaxpr *first = branches->items[0].jaxpr;
+    KILN_TRY(kn_typing_out(t, first->nout));
+    for (uint32_t k = 0; k < first->nout; k++) {
+        kiln_type y = kn_type_of(first, first->out[k]);
+        KILN_TRY(kn_typing_like(t, k, y.dtype, y));
+    }
+    for (uint32_t i = 0; i < branches->n; i++) {
+        char what[32] = "a branch";
+        KILN_TRY(kn_typing_body_in(t, branches->items[i].jaxpr, what, t->in + 1, t->nin - 1, 1));
+        KILN_TRY(body_out(t, branches->items[i].jaxpr, what, t->out, t->nout));
+    }
+    return KILN_OK;
+}
+static kiln_status eval_cond(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    int64_t k = kn_index_value(in[0]), n = kn_cond_branches(e);
+    release(out, e->nout);
+    return ev->run(ev, kn_cond_branch(e, (uint32_t)(k < 0 ? 0 : k >= n ? n - 1 : k)), in + 1, out);
+}
+
+KILN_PRIM(cond) = {
+    .name = "cond",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    KN_PARAMS(cond_params),
+    .loop = KN_LOOP_COND,
+    .type = type_cond,
+    .eval = eval_cond,
+    .sample = kn_sample_cond,
+    .doc = "Runs the branch that the first operand names, clamped into range, on the other operands.",
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the parameters of while, cond and scan. */
+#ifndef KN_PRIM_CONTROL_H
+#define KN_PRIM_CONTROL_H
+
+#include "ir/prim.h"
+
+typedef struct kn_while_parts {
+    const kn_jaxpr *cond, *body;
+    uint32_t cond_consts, body_consts; /* the operands: those of cond, those of body, then the carries */
+} kn_while_parts;
+kn_while_parts kn_while_parts_of(const kn_eqn *e);
+
+static inline uint32_t kn_cond_branches(const kn_eqn *e) { return e->params[0].n; }
+static inline const kn_jaxpr *kn_cond_branch(const kn_eqn *e, uint32_t i) { return e->params[0].items[i].jaxpr; }
+
+typedef struct kn_scan_parts {
+    const kn_jaxpr *body;
+    int64_t length;
+    bool reverse;
+    uint32_t consts, carries, xs; /* operands and arguments of the body, in this order */
+    uint32_t ys;                  /* results: carries, then ys */
+} kn_scan_parts;
+kn_scan_parts kn_scan_parts_of(const kn_eqn *e);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dot_general: dimension_numbers is ((contracting left, contracting right), (batch left, batch right)); the result has the
+ * batch dimensions, then the free ones of the left, then those of the right. */
+#include "prim/dot.h"
+#include "prim/common.h"
+#include "prim/sample.h"
+
+enum { DOT_DIMENSIONS, DOT_OUT_SHARDING, DOT_PRECISION, DOT_PREFERRED };
+static const kn_param_spec dot_params[] = {
+    {"dimension_numbers", KN_P_TUPLE, 0},
+    {"out_sharding", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"precision", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"preferred_element_type", KN_P_DTYPE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+};
+
+static kn_dot_dims read_dims(const kn_param *p)
+{
+    kn_dot_dims d = {.n_contract = p->items[0].items[0].n, .n_batch = p->items[1].items[0].n};
+    for (int side = 0; side < 2; side++) {
+        d.contract[side] = kn_ints(&p->items[0].items[side]);
+        d.batch[side] = kn_ints(&p->items[1].items[side]);
+    }
+    return d;
+}
+kn_dot_dims kn_dot_dims_of(const kn_eqn *e) { return read_dims(&e->params[DOT_DIMENSIONS]); }
+
+static bool is_list(const kn_param *p) { return p->kind == KN_P_INTS || (p->kind == KN_P_TUPLE && p->n == 0); }
+
+static kiln_status check_dims(const kn_typing *t)
+{
+    const kn_param *p = &t->params[DOT_DIMENSIONS];
+    bool good = p->kind == KN_P_TUPLE && p->n == 2;
+    for (uint32_t i = 0; good && i < 2; i++) {
+        const kn_param *pair = &p->items[i];
+        good = pair->kind == KN_P_TUPLE && pair->n == 2 && is_list(&pair->items[0]) && is_list(&pair->items[1]) &&
+               pair->items[0].n == pair->items[1].n;
+    }
+    if (!good)
+        return kn_fail(t->ctx, KILN_INVALID,
+                       "dot_general: dimension_numbers must be ((contracting, contracting), (batch, batch)), lists of equal length");
+    kn_dot_dims d = read_dims(p);
+    for (uint32_t side = 0; side < 2; side++) {
+        uint32_t seen = 0, rank = t->in[side].rank, n = d.n_contract + d.n_batch;
+        for (uint32_t i = 0; i < n; i++) {
+            int64_t axis = i < d.n_contract ? d.contract[side][i] : d.batch[side][i - d.n_contract];
+            if (axis < 0 || axis >= (int64_t)rank || rank > KN_MAX_RANK || (seen >> axis & 1))
+                return kn_fail(t->ctx, KILN_SHAPE, "dot_general: dimension %lld is named twice or does not exist in %s", (long long)axis,
+                               kn_type_show(t->in[side]).s);
+            seen |= 1u << axis;
+        }
+    }
+    for (uint32_t i = 0; i < d.n_contract + d.n_batch; i++) {
+        bool contract = i < d.n_contract;
+        uint32_t k = contract ? i : i - d.n_contract;
+        int64_t a = t->in[0].dims[contract ? d.contract[0][k] : d.batch[0][k]];
+        int64_t b = t->in[1].dims[contract ? d.contract[1][k] : d.batch[1][k]];
+        if (a != b)
+            return kn_fail(t->ctx, KILN_SHAPE, "dot_general: %s sizes %lld and %lld differ, in %s and %s",
+                           contract ? "contracted" : "batch", (long long)a, (long long)b, kn_type_show(t->in[0]).s,
+                           kn_type_show(t->in[1]).s);
+    }
+    return KILN_OK;
+}
+
+static kiln_status type_dot(kn_typing *t)
+{
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_kinds(t, 0, "iufc"));
+    KILN_TRY(kn_typing_same_dtype(t, 0, 1));
+    KILN_TRY(check_dims(t));
+    kiln_dtype result = t->in[0].dtype;
+    if (!kn_is_none(&t->params[DOT_PREFERRED])) KILN_TRY(kn_typing_dtype(t, DOT_PREFERRED, &result));
+    if (kiln_dtype_kind(result) != kiln_dtype_kind(t->in[0].dtype))
+        return kn_fail(t->ctx, KILN_DTYPE, "dot_general: preferred_element_type %s does not fit %s", kiln_dtype_name(result),
+                       kn_type_show(t->in[0]).s);
+    kn_dot_dims d = read_dims(&t->params[DOT_DIMENSIONS]);
+    uint32_t used = d.n_batch + d.n_contract, k = 0;
+    int64_t *dims;
+    KILN_TRY(kn_typing_shape(t, 0, result, d.n_batch + (t->in[0].rank - used) + (t->in[1].rank - used), &dims));
+    for (uint32_t i = 0; i < d.n_batch; i++) dims[k++] = t->in[0].dims[d.batch[0][i]];
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t x = 0; x < t->in[side].rank; x++) {
+            bool taken = false;
+            for (uint32_t i = 0; i < d.n_batch; i++) taken = taken || d.batch[side][i] == (int64_t)x;
+            for (uint32_t i = 0; i < d.n_contract; i++) taken = taken || d.contract[side][i] == (int64_t)x;
+            if (!taken) dims[k++] = t->in[side].dims[x];
+        }
+    return KILN_OK;
+}
+
+static kiln_status eval_dot(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    if (kiln_dtype_kind(in[0]->type.dtype) == 'c')
+        return kn_fail(ev->ctx, KILN_UNSUPPORTED, "dot_general of complex numbers is not supported: %s", kn_type_show(in[0]->type).s);
+    kn_dot_dims d = kn_dot_dims_of(e);
+    kn_dot(in[0]->type, in[0]->data, in[1]->type, in[1]->data, &d, out[0]->type, out[0]->data);
+    return KILN_OK;
+}
+
+KILN_PRIM(dot_general) = {
+    .name = "dot_general",
+    .nin = 2,
+    .nout = 1,
+    KN_PARAMS(dot_params),
+    .loop = KN_LOOP_DOT,
+    .type = type_dot,
+    .eval = eval_dot,
+    .sample = kn_sample_dot,
+    .doc = "Products of two arrays summed over the contracting dimensions, in the documented order; f16, bf16 and f32 accumulate in "
+           "f32.",
+};

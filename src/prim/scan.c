@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan: a body repeated over the slices of arrays along dimension 0, carrying values. The counts of constants and carries
+ * stand in num_consts and num_carry, or follow from ft_in, whose three groups hold one leaf an operand. */
+#include "prim/common.h"
+#include "prim/control.h"
+#include "prim/lowering.h"
+#include "prim/sample.h"
+
+enum { SCAN_SPLIT, SCAN_FT_IN, SCAN_FT_OUT, SCAN_JAXPR, SCAN_LENGTH, SCAN_LINEAR, SCAN_CARRY, SCAN_CONSTS, SCAN_REVERSE, SCAN_UNROLL };
+enum { HIDDEN = KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE };
+static const kn_param_spec scan_params[] = {
+    {"_split_transpose", KN_P_NONE, HIDDEN},
+    {"ft_in", KN_P_NONE, HIDDEN},
+    {"ft_out", KN_P_NONE, HIDDEN},
+    {"jaxpr", KN_P_JAXPR, 0},
+    {"length", KN_P_INT, 0},
+    {"linear", KN_P_NONE, HIDDEN},
+    {"num_carry", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_INTERNAL},
+    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_INTERNAL},
+    {"reverse", KN_P_BOOL, 0},
+    {"unroll", KN_P_NONE, KN_PARAM_OPTIONAL},
+};
+
+/* Leaves of a tree of operands: None and * are leaves; Pytree(vals, tree) says its tree twice, tree counts. */
+static uint32_t leaves(const kn_param *p)
+{
+    uint32_t n = 0;
+    switch (p->kind) {
+    case KN_P_INTS: return p->n;
+    case KN_P_TUPLE:
+    case KN_P_RECORD:
+        for (uint32_t i = 0; i < p->n; i++) {
+            if (p->kind == KN_P_RECORD && p->keys && strcmp(p->keys[i], "vals") == 0) continue;
+            n += leaves(&p->items[i]);
+        }
+        return n;
+    default: return 1;
+    }
+}
+
+/* The tuple of three groups inside ft_in, or NULL. */
+static const kn_param *groups(const kn_param *p)
+{
+    while (p->kind == KN_P_RECORD && p->n > 0) {
+        uint32_t k = 0;
+        while (p->keys && k + 1 < p->n && strcmp(p->keys[k], "tree") != 0) k++;
+        p = &p->items[k];
+    }
+    return p->kind == KN_P_TUPLE && p->n == 3 ? p : NULL;
+}
+
+static bool counts(const kn_param *params, uint32_t *consts, uint32_t *carries)
+{
+    const kn_param *c = &params[SCAN_CONSTS], *n = &params[SCAN_CARRY], *tree = groups(&params[SCAN_FT_IN]);
+    if (c->kind == KN_P_INT && n->kind == KN_P_INT && c->i >= 0 && n->i >= 0 && c->i < UINT32_MAX / 2 && n->i < UINT32_MAX / 2) {
+        *consts = (uint32_t)c->i, *carries = (uint32_t)n->i;
+        return true;
+    }
+    if (!tree) return false;
+    *consts = leaves(&tree->items[0]), *carries = leaves(&tree->items[1]);
+    return true;
+}
+
+kn_scan_parts kn_scan_parts_of(const kn_eqn *e)
+{
+    kn_scan_parts p = {.body = e->params[SCAN_JAXPR].jaxpr, .length = e->params[SCAN_LENGTH].i, .reverse = e->params[SCAN_REVERSE].b};
+    counts(e->params, &p.consts, &p.carries);
+    p.xs = e->nin - p.consts - p.carries;
+    p.ys = e->nout - p.carries;
+    return p;
+}
+
+static kiln_type row(kiln_type t) { return (kiln_type){t.dtype, t.rank - 1, t.rank > 1 ? t.dims + 1 : NULL}; }
+
+static kiln_status type_scan(kn_typing *t)
+{
+    const kn_jaxpr *body;
+    int64_t length, *dims;
+    bool reverse;
+    uint32_t consts, carries;
+    KILN_TRY(kn_typing_jaxpr(t, SCAN_JAXPR, &body));
+    KILN_TRY(kn_typing_int(t, SCAN_LENGTH, &length));
+    KILN_TRY(kn_typing_bool(t, SCAN_REVERSE, &reverse));
+    if (length < 0) return kn_fail(t->ctx, KILN_INVALID, "scan: length is %lld; accepted: 0 or more", (long long)length);
+    if (!counts(t->params, &consts, &carries))
+        return kn_fail(t->ctx, KILN_INVALID, "scan: ft_in must hold three groups (constants, carries, slices), or num_consts and num_carry be given");
+    if (consts + carries > t->nin || carries > body->nout)
+        return kn_fail(t->ctx, KILN_INVALID, "scan: %u constants and %u carries do not fit %u operands and %u results of the body", consts,
+                       carries, t->nin, body->nout);
+    kiln_type *args;
+    KILN_TRY_MEM(t->ctx, args = KN_NEWN(t->arena, kiln_type, t->nin));
+    for (uint32_t i = 0; i < t->nin; i++) {
+        args[i] = t->in[i];
+        if (i < consts + carries) continue;
+        if (t->in[i].rank == 0 || t->in[i].dims[0] != length)
+            return kn_fail(t->ctx, KILN_SHAPE, "scan: operand %u is %s; its dimension 0 must be the length, %lld", i,
+                           kn_type_show(t->in[i]).s, (long long)length);
+        args[i] = row(t->in[i]);
+    }
+    KILN_TRY(kn_typing_body_in(t, body, "the body", args, t->nin, 0));
+    KILN_TRY(kn_typing_out(t, body->nout));
+    for (uint32_t i = 0; i < body->nout; i++) {
+        kiln_type y = kn_type_of(body, body->out[i]);
+        if (i < carries) {
+            if (!kiln_type_equal(y, t->in[consts + i]))
+                return kn_fail(t->ctx, y.dtype == t->in[consts + i].dtype ? KILN_SHAPE : KILN_DTYPE,
+                               "scan: carry %u enters the body as %s and leaves it as %s", i, kn_type_show(t->in[consts + i]).s,
+                               kn_type_show(y).s);
+            KILN_TRY(kn_typing_like(t, i, y.dtype, y));
+            continue;
+        }
+        KILN_TRY(kn_typing_shape(t, i, y.dtype, y.rank + 1, &dims));
+        dims[0] = length;
+        for (uint32_t d = 0; d < y.rank; d++) dims[d + 1] = y.dims[d];
+        if (kiln_type_size(t->out[i]) < 0)
+            return kn_fail(t->ctx, KILN_SHAPE, "scan: stacked result %s is too large", kn_type_show(t->out[i]).s);
+    }
+    return KILN_OK;
+}
+
+static void release(kiln_array **v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) kiln_array_release(v[i]), v[i] = NULL;
+}
+
+/* One trip: args holds constants, carries (owned), then room for slices; results for what the body gives. */
+static kiln_status trip(kn_eval *ev, const kn_scan_parts *p, kiln_array *const *xs, int64_t k, kiln_array **args, kiln_array **results,
+                        kiln_array **out)
+{
+    kiln_array **slices = args + p->consts + p->carries, **carry = args + p->consts;
+    kiln_status s = KILN_OK;
+    for (uint32_t i = 0; s == KILN_OK && i < p->xs; i++) {
+        s = kiln_array_create(ev->ctx, row(xs[i]->type), &slices[i]);
+        if (s == KILN_OK && slices[i]->bytes)
+            memcpy(slices[i]->data, (char *)xs[i]->data + (size_t)k * slices[i]->bytes, slices[i]->bytes);
+    }
+    if (s == KILN_OK) s = ev->run(ev, p->body, args, results);
+    release(slices, p->xs);
+    KILN_TRY(s);
+    for (uint32_t i = 0; i < p->carries; i++) {
+        kiln_array_release(carry[i]);
+        carry[i] = results[i];
+    }
+    for (uint32_t i = p->carries; i < p->carries + p->ys; i++) {
+        if (results[i]->bytes) memcpy((char *)out[i]->data + (size_t)k * results[i]->bytes, results[i]->data, results[i]->bytes);
+        kiln_array_release(results[i]);
+    }
+    return KILN_OK;
+}
+
+static kiln_status eval_scan(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    kn_scan_parts p = kn_scan_parts_of(e);
+    size_t room = (size_t)e->nin + e->nout;
+    kiln_array **args = kn_new(&ev->ctx->alloc, room * sizeof *args), **carry = args + p.consts;
+    KILN_TRY_MEM(ev->ctx, args);
+    for (uint32_t i = 0; i < p.consts + p.carries; i++) args[i] = i < p.consts ? in[i] : kiln_array_retain(in[i]);
+    kiln_status s = KILN_OK;
+    for (int64_t i = 0; s == KILN_OK && i < p.length; i++) {
+        if (ev->stop && *ev->stop) s = kn_fail(ev->ctx, KILN_CANCELLED, "stopped on request inside a scan");
+        else s = trip(ev, &p, in + p.consts + p.carries, p.reverse ? p.length - 1 - i : i, args, args + e->nin, out);
+    }
+    if (s == KILN_OK) {
+        release(out, p.carries);
+        for (uint32_t i = 0; i < p.carries; i++) out[i] = carry[i];
+    } else {
+        release(carry, p.carries);
+    }
+    kn_free(&ev->ctx->alloc, args, room * sizeof *args);
+    return s;
+}
+
+/* ---- lowering: a while whose carries are the index, the carries and the stacked results ---- */
+
+typedef struct scan_low {
+    kn_scan_parts p;
+    const kn_jaxpr *j;
+    const kn_eqn *e;
+    kiln_dtype index;
+    uint32_t n; /* carries of the while: index, carries, ys */
+} scan_low;
+
+static kiln_type while_type(const scan_low *s, uint32_t i) /* of carry i of the while */
+{
+    if (i == 0) return KILN_SCALAR(s->index);
+    return kn_out_type(s->j, s->e, i - 1);
+}
+
+static kiln_status low_cond(const scan_low *s, kn_build *outer, const kn_jaxpr **out)
+{
+    kn_build b;
+    kn_build_init(&b, outer->ctx, outer->prog);
+    b.scope = s->e->scope, b.loc = s->e->loc;
+    kn_atom in, index = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        KILN_TRY(kn_build_input(&b, while_type(s, i), &in));
+        if (i == 0) index = in;
+    }
+    kn_low l = {&b, KILN_OK};
+    kn_atom end = 0;
+    KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = s->p.length}, &end));
+    kn_atom more = kn_low2(&l, &kn_prim_lt, index, end);
+    KILN_TRY(l.status);
+    return kn_build_finish(&b, &more, 1, out);
+}
+
+/* start indices (index, 0, 0, ...) behind `first` operands */
+static kiln_status starts(kn_build *b, const scan_low *s, kn_atom index, uint32_t rank, kn_atom *at)
+{
+    at[0] = index;
+    for (uint32_t d = 1; d < rank; d++) KILN_TRY(kn_build_literal(b, s->index, (kn_scalar){.i = 0}, &at[d]));
+    return KILN_OK;
+}
+
+static kiln_status take_row(kn_low *l, const scan_low *s, kn_atom xs, kn_atom index, kn_atom *out)
+{
+    kiln_type t = kn_build_type(l->b, xs);
+    int64_t sizes[KN_MAX_RANK];
+    kn_atom in[KN_MAX_RANK + 1] = {xs};
+    for (uint32_t d = 0; d < t.rank; d++) sizes[d] = d ? t.dims[d] : 1;
+    KILN_TRY(starts(l->b, s, index, t.rank, in + 1));
+    kn_atom slice = kn_low_op(l, &kn_prim_dynamic_slice, &KN_INTS(t.rank, sizes), in, t.rank + 1);
+    *out = kn_low_reshape(l, slice, t.rank - 1, sizes + 1);
+    return l->status;
+}
+
+static kiln_status put_row(kn_low *l, const scan_low *s, kn_atom ys, kn_atom y, kn_atom index, kn_atom *out)
+{
+    kiln_type t = kn_build_type(l->b, ys);
+    int64_t sizes[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) sizes[d] = d ? t.dims[d] : 1;
+    kn_atom in[KN_MAX_RANK + 2] = {ys, kn_low_reshape(l, y, t.rank, sizes)};
+    KILN_TRY(starts(l->b, s, index, t.rank, in + 2));
+    *out = kn_low_op(l, &kn_prim_dynamic_update_slice, NULL, in, t.rank + 2);
+    return l->status;
+}
+
+static kiln_status low_body(const scan_low *s, kn_build *outer, const kn_jaxpr **out)
+{
+    const kn_scan_parts *p = &s->p;
+    kn_build b;
+    kn_build_init(&b, outer->ctx, outer->prog);
+    b.scope = s->e->scope, b.loc = s->e->loc;
+    kn_arena *arena = &outer->prog->arena;
+    kn_atom *in = KN_NEWN(arena, kn_atom, p->consts + p->xs + s->n), *args = KN_NEWN(arena, kn_atom, s->e->nin);
+    kn_atom *results = KN_NEWN(arena, kn_atom, s->e->nout), *next = KN_NEWN(arena, kn_atom, s->n);
+    KILN_TRY_MEM(b.ctx, in && args && results && next);
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < s->e->nin; i++) /* the constants and the arrays are constants of the loop's body */
+        if (i < p->consts || i >= p->consts + p->carries) KILN_TRY(kn_build_input(&b, kn_in_type(s->j, s->e, i), &in[k++]));
+    for (uint32_t i = 0; i < s->n; i++) KILN_TRY(kn_build_input(&b, while_type(s, i), &in[k++]));
+    const kn_atom *xs = in + p->consts, *carry = in + p->consts + p->xs;
+    kn_low l = {&b, KILN_OK};
+    kn_atom one, last, index = carry[0];
+    KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = 1}, &one));
+    if (p->reverse) {
+        KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = p->length - 1}, &last));
+        index = kn_low2(&l, &kn_prim_sub, last, index);
+        KILN_TRY(l.status);
+    }
+    for (uint32_t i = 0; i < p->consts; i++) args[i] = in[i];
+    for (uint32_t i = 0; i < p->carries; i++) args[p->consts + i] = carry[1 + i];
+    for (uint32_t i = 0; i < p->xs; i++) KILN_TRY(take_row(&l, s, xs[i], index, &args[p->consts + p->carries + i]));
+    KILN_TRY(kn_low_inline(&b, p->body, s->e, args, results));
+    next[0] = kn_low2(&l, &kn_prim_add, carry[0], one);
+    for (uint32_t i = 0; i < p->carries; i++) next[1 + i] = results[i];
+    for (uint32_t i = p->carries; i < s->e->nout; i++) KILN_TRY(put_row(&l, s, carry[1 + i], results[i], index, &next[1 + i]));
+    KILN_TRY(l.status);
+    return kn_build_finish(&b, next, s->n, out);
+}
+
+static kiln_status lower_scan(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    scan_low s = {.p = kn_scan_parts_of(e), .j = j, .e = e, .n = 1 + e->nout};
+    const kn_scan_parts *p = &s.p;
+    s.index = p->length < INT32_MAX ? KILN_I32 : KILN_I64;
+    kn_low l = {b, KILN_OK};
+    if (p->length == 0) { /* no row can be taken of an empty array */
+        for (uint32_t i = 0; i < e->nout; i++)
+            y[i] = i < p->carries ? x[p->consts + i] : kn_low_fill(&l, kn_out_type(j, e, i), (kn_scalar){.u = 0});
+        return l.status;
+    }
+    kn_arena *arena = &b->prog->arena;
+    kn_atom *in = KN_NEWN(arena, kn_atom, p->consts + p->xs + s.n), *out = KN_NEWN(arena, kn_atom, s.n);
+    KILN_TRY_MEM(b->ctx, in && out);
+    const kn_jaxpr *cond, *body;
+    KILN_TRY(low_cond(&s, b, &cond));
+    KILN_TRY(low_body(&s, b, &body));
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (i < p->consts || i >= p->consts + p->carries) in[k++] = x[i];
+    KILN_TRY(kn_build_literal(b, s.index, (kn_scalar){.i = 0}, &in[k++]));
+    for (uint32_t i = 0; i < e->nout; i++)
+        in[k++] = i < p->carries ? x[p->consts + i] : kn_low_fill(&l, kn_out_type(j, e, i), (kn_scalar){.u = 0});
+    KILN_TRY(l.status);
+    kn_param params[] = {KN_JAXPR(body), KN_INT(p->consts + p->xs), KN_JAXPR(cond), KN_INT(0)};
+    KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, in, k, out, s.n));
+    for (uint32_t i = 0; i < e->nout; i++) y[i] = out[1 + i];
+    return KILN_OK;
+}
+
+KILN_PRIM(scan) = {
+    .name = "scan",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    .flags = KN_LEVEL_TRACED,
+    KN_PARAMS(scan_params),
+    .type = type_scan,
+    .eval = eval_scan,
+    .lower = lower_scan,
+    .sample = kn_sample_scan,
+    .doc = "Runs the body `length` times over the slices of arrays along dimension 0 (from the end when `reverse`), carrying values; "
+           "what the body gives beyond the carries is stacked. Operands: constants, first carries, arrays; results: last carries, "
+           "stacked values.",
+};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slice, dynamic_slice, dynamic_update_slice, split. */
+#include "prim/common.h"
+#include "prim/sample.h"
+
+/* ---- slice ---- */
+
+enum { SLICE_LIMIT, SLICE_START, SLICE_STRIDES };
+static const kn_param_spec slice_params[] = {
+    {"limit_indices", KN_P_INTS, 0},
+    {"start_indices", KN_P_INTS, 0},
+    {"strides", KN_P_NONE, KN_PARAM_OPTIONAL},
+};
+
+static kiln_status type_slice(kn_typing *t)
+{
+    const int64_t *start, *limit, *stride = NULL;
+    int64_t *dims;
+    uint32_t n_start, n_limit, n_stride = t->in[0].rank;
+    kiln_type x = t->in[0];
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_ints(t, SLICE_START, &start, &n_start));
+    KILN_TRY(kn_typing_ints(t, SLICE_LIMIT, &limit, &n_limit));
+    if (!kn_is_none(&t->params[SLICE_STRIDES])) KILN_TRY(kn_typing_ints(t, SLICE_STRIDES, &stride, &n_stride));
+    if (n_start != x.rank || n_limit != x.rank || n_stride != x.rank)
+        return kn_fail(t->ctx, KILN_SHAPE, "slice: %u starts, %u limits and %u strides given for %s", n_start, n_limit, n_stride,
+                       kn_type_show(x).s);
+    KILN_TRY(kn_typing_shape(t, 0, x.dtype, x.rank, &dims));
+    for (uint32_t d = 0; d < x.rank; d++) {
+        int64_t s = stride ? stride[d] : 1;
+        if (start[d] < 0 || limit[d] < start[d] || limit[d] > x.dims[d] || s < 1)
+            return kn_fail(t->ctx, KILN_SHAPE,
+                           "slice: %lld to %lld by %lld along dimension %u of %s; accepted: 0 <= start <= limit <= %lld, stride >= 1",
+                           (long long)start[d], (long long)limit[d], (long long)s, d, kn_type_show(x).s, (long long)x.dims[d]);
+        int64_t len = limit[d] - start[d];
+        dims[d] = len / s + (len % s != 0);
+    }
+    return KILN_OK;
+}
+static int64_t slice_at(const kn_eqn *e, uint32_t d, int64_t *stride)
+{
+    const int64_t *s = kn_ints(&e->params[SLICE_STRIDES]);
+    *stride = s ? s[d] : 1;
+    return kn_ints(&e->params[SLICE_START])[d];
+}
+static kiln_status eval_slice(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j;
+    kiln_type x = in[0]->type, y = out[0]->type;
+    int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(y);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t at = 0, stride;
+        for (uint32_t d = 0; d < x.rank; d++) {
+            int64_t start = slice_at(e, d, &stride);
+            at = at * x.dims[d] + start + ix[d] * stride;
+        }
+        kn_move(out[0], k, in[0], at);
+        kn_next(y, ix);
+    }
+    return KILN_OK;
+}
+static kn_lv element_slice(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)
+{
+    uint32_t rank = kn_out_type(m->j, e, result).rank;
+    kn_lv from[KN_MAX_RANK];
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t stride, start = slice_at(e, d, &stride);
+        from[d] = ix[d];
+        if (stride != 1) from[d] = kn_e_muli(m, from[d], stride);
+        if (start) from[d] = kn_e_addi(m, from[d], start);
+    }
+    return m->operand(m, e, 0, from);
+}
+KILN_PRIM(slice) = {
+    .name = "slice",
+    .nin = 1,
+    .nout = 1,
+    .flags = KN_MOVES,
+    KN_PARAMS(slice_params),
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_slice,
+    .eval = eval_slice,
+    .element = element_slice,
+    .sample = kn_sample_slice,
+    .doc = "Elements start, start + stride, ... below limit along each dimension.",
+};
+
+/* ---- dynamic_slice, dynamic_update_slice ---- */
+
+static const kn_param_spec dynamic_slice_params[] = {{"slice_sizes", KN_P_INTS, 0}};
+
+static kiln_status starts(const kn_typing *t, uint32_t first, kiln_type x)
+{
+    if (t->nin - first != x.rank)
+        return kn_fail(t->ctx, KILN_SHAPE, "%s: %u start indices given for %s", t->prim->name, t->nin - first, kn_type_show(x).s);
+    for (uint32_t i = first; i < t->nin; i++) KILN_TRY(kn_typing_scalar_int(t, i));
+    return KILN_OK;
+}
+static kiln_status fits(const kn_typing *t, kiln_type x, uint32_t n, const int64_t *sizes)
+{
+    bool good = n == x.rank;
+    for (uint32_t d = 0; good && d < n; d++) good = sizes[d] >= 0 && sizes[d] <= x.dims[d];
+    if (good) return KILN_OK;
+    return kn_fail(t->ctx, KILN_SHAPE, "%s: a slice of %s does not fit into %s", t->prim->name,
+                   kn_type_show((kiln_type){x.dtype, n, sizes}).s, kn_type_show(x).s);
+}
+
+static kiln_status type_dynamic_slice(kn_typing *t)
+{
+    const int64_t *sizes;
+    uint32_t n;
+    KILN_TRY(kn_typing_count(t, 1));
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_ints(t, 0, &sizes, &n));
+    KILN_TRY(starts(t, 1, t->in[0]));
+    KILN_TRY(fits(t, t->in[0], n, sizes));
+    return kn_typing_like(t, 0, t->in[0].dtype, (kiln_type){t->in[0].dtype, n, sizes});
+}
+/* Start indices are clamped so that the window lies inside. */
+static void window(kiln_array *const *start, kiln_type x, kiln_type w, int64_t *at)
+{
+    for (uint32_t d = 0; d < x.rank; d++) {
+        int64_t s = kn_index_value(start[d]), most = x.dims[d] - w.dims[d];
+        at[d] = s < 0 ? 0 : s > most ? most : s;
+    }
+}
+static int64_t window_offset(kiln_type x, const int64_t *at, const int64_t *ix)
+{
+    int64_t k = 0;
+    for (uint32_t d = 0; d < x.rank; d++) k = k * x.dims[d] + at[d] + ix[d];
+    return k;
+}
+static kiln_status eval_dynamic_slice(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j, (void)e;
+    kiln_type x = in[0]->type, y = out[0]->type;
+    int64_t at[KN_MAX_RANK], ix[KN_MAX_RANK] = {0}, n = kiln_type_size(y);
+    window(in + 1, x, y, at);
+    for (int64_t k = 0; k < n; k++) {
+        kn_move(out[0], k, in[0], window_offset(x, at, ix));
+        kn_next(y, ix);
+    }
+    return KILN_OK;
+}
+
+kn_lv kn_element_start(kn_element *m, const kn_eqn *e, uint32_t operand, int64_t most)
+{
+    kiln_dtype d = kn_in_type(m->j, e, operand).dtype;
+    if (most == 0) return m->integer(m, 0);
+    kn_lv s = m->operand(m, e, operand, NULL);
+    if (d == KILN_U64) s = m->op(m, KN_S_min, d, d, s, m->constant(m, d, (kn_scalar){.u = INT64_MAX}), 0);
+    if (d != KILN_I64) s = m->op(m, KN_S_convert, d, KILN_I64, s, 0, 0);
+    if (kiln_dtype_kind(d) == 'i') s = m->op(m, KN_S_max, KILN_I64, KILN_I64, s, m->integer(m, 0), 0);
+    return m->op(m, KN_S_min, KILN_I64, KILN_I64, s, m->integer(m, most), 0);
+}
+static kn_lv element_dynamic_slice(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)
+{
+    kiln_type x = kn_in_type(m->j, e, 0), y = kn_out_type(m->j, e, result);
+    kn_lv from[KN_MAX_RANK];
+    for (uint32_t d = 0; d < x.rank; d++) from[d] = kn_e_add(m, kn_element_start(m, e, 1 + d, x.dims[d] - y.dims[d]), ix[d]);
+    return m->operand(m, e, 0, from);
+}
+KILN_PRIM(dynamic_slice) = {
+    .name = "dynamic_slice",
+    .nin = KN_VARIADIC,
+    .nout = 1,
+    .flags = KN_MOVES,
+    KN_PARAMS(dynamic_slice_params),
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_dynamic_slice,
+    .eval = eval_dynamic_slice,
+    .element = element_dynamic_slice,
+    .sample = kn_sample_dynamic_slice,
+    .doc = "A window of size slice_sizes of the operand at start indices, one integer scalar a dimension, clamped so that the window "
+           "lies inside.",
+};
+
+static kiln_status type_dynamic_update_slice(kn_typing *t)
+{
+    KILN_TRY(kn_typing_count(t, 2));
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_same_dtype(t, 0, 1));
+    KILN_TRY(starts(t, 2, t->in[0]));
+    KILN_TRY(fits(t, t->in[0], t->in[1].rank, t->in[1].dims));
+    return kn_typing_like(t, 0, t->in[0].dtype, t->in[0]);
+}
+static kiln_status eval_dynamic_update_slice(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j, (void)e;
+    kiln_type x = in[0]->type, w = in[1]->type;
+    int64_t at[KN_MAX_RANK], ix[KN_MAX_RANK] = {0}, n = kiln_type_size(w);
+    window(in + 2, x, w, at);
+    if (in[0]->bytes) memcpy(out[0]->data, in[0]->data, in[0]->bytes);
+    for (int64_t k = 0; k < n; k++) {
+        kn_move(out[0], window_offset(x, at, ix), in[1], k);
+        kn_next(w, ix);
+    }
+    return KILN_OK;
+}
+KILN_PRIM(dynamic_update_slice) = {
+    .name = "dynamic_update_slice",
+    .nin = KN_VARIADIC,
+    .nout = 1,
+    .flags = KN_MOVES,
+    .loop = KN_LOOP_UPDATE,
+    .type = type_dynamic_update_slice,
+    .eval = eval_dynamic_update_slice,
+    .sample = kn_sample_dynamic_update_slice,
+    .doc = "The first operand with the second written over it at start indices, clamped as in dynamic_slice.",
+};
+
+/* ---- split ---- */
+
+enum { SPLIT_AXIS, SPLIT_SIZES };
+static const kn_param_spec split_params[] = {{"axis", KN_P_INT, 0}, {"sizes", KN_P_INTS, 0}};
+
+static kiln_status type_split(kn_typing *t)
+{
+    const int64_t *sizes;
+    int64_t axis, *dims, sum = 0;
+    uint32_t n;
+    kiln_type x = t->in[0];
+    KILN_TRY(kn_typing_axis(t, SPLIT_AXIS, x.rank, &axis));
+    KILN_TRY(kn_typing_ints(t, SPLIT_SIZES, &sizes, &n));
+    KILN_TRY(kn_typing_out(t, n));
+    bool good = n > 0;
+    for (uint32_t i = 0; i < n; i++) good = good && sizes[i] >= 0 && !__builtin_add_overflow(sum, sizes[i], &sum);
+    if (!good || sum != x.dims[axis])
+        return kn_fail(t->ctx, KILN_SHAPE, "split: the sizes must add up to dimension %lld of %s", (long long)axis, kn_type_show(x).s);
+    for (uint32_t i = 0; i < n; i++) {
+        KILN_TRY(kn_typing_shape(t, i, x.dtype, x.rank, &dims));
+        for (uint32_t d = 0; d < x.rank; d++) dims[d] = (int64_t)d == axis ? sizes[i] : x.dims[d];
+    }
+    return KILN_OK;
+}
+static int64_t split_start(const kn_eqn *e, uint32_t result)
+{
+    int64_t at = 0;
+    for (uint32_t i = 0; i < result; i++) at += kn_ints(&e->params[SPLIT_SIZES])[i];
+    return at;
+}
+static kiln_status eval_split(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j;
+    kiln_type x = in[0]->type;
+    for (uint32_t i = 0; i < e->nout; i++) {
+        int64_t at[KN_MAX_RANK] = {0}, ix[KN_MAX_RANK] = {0}, n = kiln_type_size(out[i]->type);
+        at[e->params[SPLIT_AXIS].i] = split_start(e, i);
+        for (int64_t k = 0; k < n; k++) {
+            kn_move(out[i], k, in[0], window_offset(x, at, ix));
+            kn_next(out[i]->type, ix);
+        }
+    }
+    return KILN_OK;
+}
+static kn_lv element_split(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)
+{
+    uint32_t rank = kn_out_type(m->j, e, result).rank;
+    int64_t start = split_start(e, result);
+    kn_lv from[KN_MAX_RANK];
+    for (uint32_t d = 0; d < rank; d++)
+        from[d] = start && (int64_t)d == e->params[SPLIT_AXIS].i ? kn_e_addi(m, ix[d], start) : ix[d];
+    return m->operand(m, e, 0, from);
+}
+KILN_PRIM(split) = {
+    .name = "split",
+    .nin = 1,
+    .nout = KN_VARIADIC,
+    .flags = KN_MOVES,
+    KN_PARAMS(split_params),
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_split,
+    .eval = eval_split,
+    .element = element_split,
+    .sample = kn_sample_split,
+    .doc = "Cuts the operand along `axis` into pieces of the given sizes.",
+};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SLEEF's functions by width. Only their addresses are taken, so the declarations here leave the vector types out. */
+#include "rt/math_table.h"
+#include "rt/sleef_names.h"
+
+#include <math.h>
+
+#define FUNCTIONS(X) KN_SLEEF_UNARY(X) KN_SLEEF_BINARY(X)
+
+#define DECLARE(f, u)                                                                                                 \
+    extern void Sleef_finz_##f##d1_##u##purecfma(void), Sleef_finz_##f##f1_##u##purecfma(void),                        \
+        Sleef_finz_##f##d4_##u##avx2(void), Sleef_finz_##f##f8_##u##avx2(void), Sleef_finz_##f##d8_##u##avx512f(void), \
+        Sleef_finz_##f##f16_##u##avx512f(void), Sleef_finz_##f##d2_##u##avx2128(void),                                 \
+        Sleef_finz_##f##f4_##u##avx2128(void);
+FUNCTIONS(DECLARE)
+
+/* Forms of one function, in the order of the table. */
+enum { D1, D2, D4, D8, F1, F4, F8, F16, FORMS };
+
+enum {
+#define FIRST(f, u) FIRST_##f, LAST_##f = FIRST_##f + FORMS - 1,
+    FUNCTIONS(FIRST)
+#undef FIRST
+        REM_D1,
+    REM_F1,
+    N_ROUTINES
+};
+_Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
+
+#define COMMON(f, u)                                                                                                  \
+    [FIRST_##f + D1] = Sleef_finz_##f##d1_##u##purecfma, [FIRST_##f + F1] = Sleef_finz_##f##f1_##u##purecfma,          \
+    [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##avx2128, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##avx2128,            \
+    [FIRST_##f + D4] = Sleef_finz_##f##d4_##u##avx2, [FIRST_##f + F8] = Sleef_finz_##f##f8_##u##avx2,
+#define WIDE(f, u)                                                                                                    \
+    [FIRST_##f + D8] = Sleef_finz_##f##d8_##u##avx512f, [FIRST_##f + F16] = Sleef_finz_##f##f16_##u##avx512f,
+#define REMAINDERS [REM_D1] = (kn_routine)fmod, [REM_F1] = (kn_routine)fmodf
+
+static const struct kiln_table v3 = {{FUNCTIONS(COMMON) REMAINDERS}};
+static const struct kiln_table v4 = {{FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS}};
+
+const struct kiln_table *kn_table_for(const char *target)
+{
+    return strcmp(target, "x86-64-v4") == 0 ? &v4 : strcmp(target, "x86-64-v3") == 0 ? &v3 : NULL;
+}
+
+static int first_of(kn_sop op)
+{
+    switch (op) {
+#define CASE(f, u)                                                                                                    \
+    case KN_S_##f: return FIRST_##f;
+        FUNCTIONS(CASE)
+#undef CASE
+    default: return -1;
+    }
+}
+
+int kn_table_index(kn_sop op, kiln_dtype d, int lanes)
+{
+    if (d != KILN_F64 && d != KILN_F32) return -1;
+    bool wide = d == KILN_F64;
+    if (op == KN_S_rem) return lanes == 1 ? wide ? REM_D1 : REM_F1 : -1;
+    int first = first_of(op), form;
+    switch (lanes) {
+    case 1: form = wide ? D1 : F1; break;
+    case 2: form = wide ? D2 : -1; break;
+    case 4: form = wide ? D4 : F4; break;
+    case 8: form = wide ? D8 : F8; break;
+    case 16: form = wide ? -1 : F16; break;
+    default: form = -1; break;
+    }
+    return first < 0 || form < 0 ? -1 : first + form;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The routines that generated code calls: one table a target, the same indices in all.
+ *
+ * Signatures by lanes: 1: T f(T) or T f(T, T) of float or double; 2 (f64), 4, 8, 16 (f32): the same over vectors of that many
+ * elements, passed in vector registers as the platform's vector ABI says. All widths of a function agree in every bit. */
+#ifndef KN_RT_MATH_TABLE_H
+#define KN_RT_MATH_TABLE_H
+
+#include "rt/scalar.h"
+
+typedef void (*kn_routine)(void);
+
+enum { KN_TABLE_MAX = 256 };
+struct kiln_table {
+    kn_routine fn[KN_TABLE_MAX]; /* NULL where the target lacks the width */
+};
+
+/* Index of the routine for `lanes` elements of dtype d (KILN_F32 or KILN_F64), or -1. */
+int kn_table_index(kn_sop op, kiln_dtype d, int lanes);
+/* "x86-64-v3" or "x86-64-v4"; NULL when the target is unknown. The table is static. */
+const struct kiln_table *kn_table_for(const char *target);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scalar operations for the interpreter. f32, and 16-bit floats, are computed in float, rounded once per operation. */
+#include "rt/scalar.h"
+#include "rt/sleef_names.h"
+
+#include <math.h>
+
+#define DECLARE1(f, u)                                                                                                \
+    double Sleef_finz_##f##d1_##u##purecfma(double);                                                                   \
+    float Sleef_finz_##f##f1_##u##purecfma(float);
+#define DECLARE2(f, u)                                                                                                \
+    double Sleef_finz_##f##d1_##u##purecfma(double, double);                                                           \
+    float Sleef_finz_##f##f1_##u##purecfma(float, float);
+KN_SLEEF_UNARY(DECLARE1)
+KN_SLEEF_BINARY(DECLARE2)
+
+const kn_sop_info kn_sops[KN_N_SOPS] = {
+    [KN_S_NONE] = {"none", 0, "", 's', ""},
+#define KN_SOP(name, arity, kinds, result, sleef) [KN_S_##name] = {#name, arity, kinds, result, sleef},
+#include "rt/scalar.def"
+#undef KN_SOP
+};
+
+kn_sop kn_sop_find(const char *name, size_t n)
+{
+    for (int i = 1; i < KN_N_SOPS; i++)
+        if (strlen(kn_sops[i].name) == n && memcmp(kn_sops[i].name, name, n) == 0) return (kn_sop)i;
+    return KN_S_NONE;
+}
+
+/* ---- floats, once for each of float and double; every expression rounds to T ---- */
+
+#define FLOAT_OPS(T, name, fn, fused, sleef)                                                                          \
+    static T name##_min(T a, T b)                                                                                      \
+    {                                                                                                                  \
+        if (a != a || b != b) return a + b;                                                                            \
+        return a < b || (a == b && signbit(a)) ? a : b;                                                                \
+    }                                                                                                                  \
+    static T name##_max(T a, T b)                                                                                      \
+    {                                                                                                                  \
+        if (a != a || b != b) return a + b;                                                                            \
+        return a > b || (a == b && !signbit(a)) ? a : b;                                                               \
+    }                                                                                                                  \
+    static T name##_op(kn_sop op, T a, T b, T c)                                                                       \
+    {                                                                                                                  \
+        switch (op) {                                                                                                  \
+        case KN_S_add: return a + b;                                                                                   \
+        case KN_S_sub: return a - b;                                                                                   \
+        case KN_S_mul: return a * b;                                                                                   \
+        case KN_S_div: return a / b;                                                                                   \
+        case KN_S_rem: return fn(fmod)(a, b);                                                                          \
+        case KN_S_min: return name##_min(a, b);                                                                        \
+        case KN_S_max: return name##_max(a, b);                                                                        \
+        case KN_S_fma: return fn(fma)(a, b, c);                                                                        \
+        case KN_S_neg: return -a;                                                                                      \
+        case KN_S_abs: return fn(fabs)(a);                                                                             \
+        case KN_S_sign: return a > 0 ? 1 : a < 0 ? -1 : a;                                                             \
+        case KN_S_floor: return fn(floor)(a);                                                                          \
+        case KN_S_ceil: return fn(ceil)(a);                                                                            \
+        case KN_S_round_even: return fn(nearbyint)(a);                                                                 \
+        case KN_S_round_away: return fn(round)(a);                                                                     \
+        case KN_S_sqrt: return fn(sqrt)(a);                                                                            \
+        case KN_S_sin: return sleef(sin, u10)(a);                                                                      \
+        case KN_S_cos: return sleef(cos, u10)(a);                                                                      \
+        case KN_S_tan: return sleef(tan, u10)(a);                                                                      \
+        case KN_S_exp: return sleef(exp, u10)(a);                                                                      \
+        case KN_S_exp2: return sleef(exp2, u10)(a);                                                                    \
+        case KN_S_expm1: return sleef(expm1, u10)(a);                                                                  \
+        case KN_S_log: return sleef(log, u10)(a);                                                                      \
+        case KN_S_log2: return sleef(log2, u10)(a);                                                                    \
+        case KN_S_tanh: return sleef(tanh, u10)(a);                                                                    \
+        case KN_S_asin: return sleef(asin, u10)(a);                                                                    \
+        case KN_S_acos: return sleef(acos, u10)(a);                                                                    \
+        case KN_S_atan: return sleef(atan, u10)(a);                                                                    \
+        case KN_S_cbrt: return sleef(cbrt, u10)(a);                                                                    \
+        case KN_S_erf: return sleef(erf, u10)(a);                                                                      \
+        case KN_S_pow: return sleef(pow, u10)(a, b);                                                                   \
+        case KN_S_atan2: return sleef(atan2, u10)(a, b);                                                               \
+        case KN_S_hypot: return sleef(hypot, u05)(a, b);                                                               \
+        default: return 0;                                                                                             \
+        }                                                                                                              \
+    }
+
+#define DOUBLE_FN(name) name
+#define FLOAT_FN(name) name##f
+#define DOUBLE_SLEEF(f, u) Sleef_finz_##f##d1_##u##purecfma
+#define FLOAT_SLEEF(f, u) Sleef_finz_##f##f1_##u##purecfma
+FLOAT_OPS(double, f64, DOUBLE_FN, fma, DOUBLE_SLEEF)
+FLOAT_OPS(float, f32, FLOAT_FN, fmaf, FLOAT_SLEEF)
+
+static bool compare_float(kn_sop op, double a, double b)
+{
+    switch (op) {
+    case KN_S_eq: return a == b;
+    case KN_S_ne: return a != b;
+    case KN_S_lt: return a < b;
+    case KN_S_le: return a <= b;
+    case KN_S_gt: return a > b;
+    default: return a >= b;
+    }
+}
+
+/* ---- integers: computed modulo 2^64, then wrapped to their width ---- */
+
+static unsigned width_of(kiln_dtype d)
+{
+    return d == KILN_I4 || d == KILN_U4 ? 4 : (unsigned)kiln_dtype_bytes(d) * 8;
+}
+
+static uint64_t int_op(kn_sop op, kiln_dtype d, bool is_signed, kn_scalar a, kn_scalar b)
+{
+    unsigned width = width_of(d);
+    uint64_t mask = UINT64_MAX >> (64 - width), by = b.u & mask;
+    switch (op) {
+    case KN_S_add: return a.u + b.u;
+    case KN_S_sub: return a.u - b.u;
+    case KN_S_mul: return a.u * b.u;
+    case KN_S_div:
+        if (b.u == 0) return UINT64_MAX;
+        return !is_signed ? a.u / b.u : b.i == -1 ? 0 - a.u : (uint64_t)(a.i / b.i);
+    case KN_S_rem:
+        if (b.u == 0) return a.u;
+        return !is_signed ? a.u % b.u : b.i == -1 ? 0 : (uint64_t)(a.i % b.i);
+    case KN_S_min: return (is_signed ? a.i < b.i : a.u < b.u) ? a.u : b.u;
+    case KN_S_max: return (is_signed ? a.i > b.i : a.u > b.u) ? a.u : b.u;
+    case KN_S_neg: return 0 - a.u;
+    case KN_S_abs: return is_signed && a.i < 0 ? 0 - a.u : a.u;
+    case KN_S_sign: return is_signed && a.i < 0 ? UINT64_MAX : a.u != 0;
+    case KN_S_and: return a.u & b.u;
+    case KN_S_or: return a.u | b.u;
+    case KN_S_xor: return a.u ^ b.u;
+    case KN_S_not: return ~a.u;
+    case KN_S_shl: return by >= width ? 0 : a.u << by;
+    case KN_S_shrl: return by >= width ? 0 : (a.u & mask) >> by;
+    case KN_S_shra: { /* of an unsigned number too, the top bit is the sign */
+        int64_t v = (int64_t)(a.u << (64 - width)) >> (64 - width);
+        return (uint64_t)(v >> (by >= width ? width - 1 : by));
+    }
+    case KN_S_popcount: return (uint64_t)__builtin_popcountll(a.u & mask);
+    case KN_S_clz: return (a.u & mask) == 0 ? width : (uint64_t)__builtin_clzll(a.u & mask) - (64 - width);
+    default: return 0;
+    }
+}
+
+static bool compare_int(kn_sop op, bool is_signed, kn_scalar a, kn_scalar b)
+{
+    int c = is_signed ? (a.i > b.i) - (a.i < b.i) : (a.u > b.u) - (a.u < b.u);
+    switch (op) {
+    case KN_S_eq: return c == 0;
+    case KN_S_ne: return c != 0;
+    case KN_S_lt: return c < 0;
+    case KN_S_le: return c <= 0;
+    case KN_S_gt: return c > 0;
+    default: return c >= 0;
+    }
+}
+
+static bool bool_op(kn_sop op, bool a, bool b)
+{
+    switch (op) {
+    case KN_S_min:
+    case KN_S_and: return a && b;
+    case KN_S_max:
+    case KN_S_or: return a || b;
+    case KN_S_xor: return a != b;
+    case KN_S_not: return !a;
+    default: return compare_int(op, false, (kn_scalar){.u = a}, (kn_scalar){.u = b});
+    }
+}
+
+/* ---- conversions ---- */
+
+static int64_t saturate_signed(double v, unsigned width)
+{
+    int64_t max = INT64_MAX >> (64 - width);
+    double limit = ldexp(1, (int)width - 1); /* exact */
+    if (v != v) return 0;
+    if (v >= limit) return max;
+    if (v < -limit) return -max - 1;
+    return (int64_t)v;
+}
+
+static uint64_t saturate_unsigned(double v, unsigned width)
+{
+    uint64_t max = UINT64_MAX >> (64 - width);
+    if (!(v > 0)) return 0;
+    if (v >= ldexp(1, (int)width)) return max;
+    return (uint64_t)v;
+}
+
+/* An integer as a double that later rounds to 16 bits as the integer itself would: the bits that do not fit stick to the last. */
+static double sticky(bool negative, uint64_t magnitude)
+{
+    if (magnitude >> 53) magnitude = (magnitude & ~(uint64_t)0xfff) | ((magnitude & 0xfff) != 0) << 12;
+    double v = (double)magnitude;
+    return negative ? -v : v;
+}
+
+static double int_to_float(kiln_dtype to, bool is_signed, kn_scalar a)
+{
+    bool negative = is_signed && a.i < 0;
+    switch (to) {
+    case KILN_F64: return is_signed ? (double)a.i : (double)a.u;
+    case KILN_F32: return is_signed ? (double)(float)a.i : (double)(float)a.u;
+    default: return sticky(negative, negative ? 0 - a.u : a.u);
+    }
+}
+
+static kn_scalar convert(kiln_dtype d, kiln_dtype to, kn_scalar a)
+{
+    char from = kiln_dtype_kind(d), kind = kiln_dtype_kind(to);
+    kn_scalar r = {.u = 0};
+    if (from == 'b') a = (kn_scalar){.u = a.b}, from = 'u';
+    if (kind == 'b') {
+        r.b = from == 'f' ? a.f != 0 : a.u != 0;
+        return r;
+    }
+    if (from == 'f') {
+        if (kind == 'f') r.f = a.f;
+        else if (kind == 'i') r.i = saturate_signed(a.f, width_of(to));
+        else r.u = saturate_unsigned(a.f, width_of(to));
+    } else if (kind == 'f') {
+        r.f = int_to_float(to, from == 'i', a);
+    } else {
+        r.u = a.u;
+    }
+    return kn_scalar_round(to, r);
+}
+
+static kn_scalar eval_float(kn_sop op, kiln_dtype d, kn_scalar a, kn_scalar b, kn_scalar c)
+{
+    kn_scalar r = {.u = 0};
+    if (op >= KN_S_eq && op <= KN_S_ge) {
+        r.b = compare_float(op, a.f, b.f);
+    } else if (op == KN_S_is_finite) {
+        r.b = isfinite(a.f);
+    } else if (d == KILN_F64) {
+        r.f = f64_op(op, a.f, b.f, c.f);
+    } else {
+        r.f = (double)f32_op(op, (float)a.f, (float)b.f, (float)c.f);
+        if (d != KILN_F32) r = kn_scalar_round(d, r);
+    }
+    return r;
+}
+
+kn_scalar kn_sop_eval(kn_sop op, kiln_dtype d, kiln_dtype to, kn_scalar a, kn_scalar b, kn_scalar c)
+{
+    if (op == KN_S_select) return a.b ? b : c;
+    if (op == KN_S_convert) return convert(d, to, a);
+    char kind = kiln_dtype_kind(d);
+    if (kind == 'f') return eval_float(op, d, a, b, c);
+    kn_scalar r = {.u = 0};
+    if (kind == 'b') r.b = bool_op(op, a.b, b.b);
+    else if (op >= KN_S_eq && op <= KN_S_ge) r.b = compare_int(op, kind == 'i', a, b);
+    else {
+        r.u = int_op(op, d, kind == 'i', a, b);
+        if (width_of(d) < 64) r = kn_scalar_round(d, r);
+    }
+    return r;
+}

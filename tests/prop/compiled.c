@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise 2: compiled equals interpreted, bit for bit. Every primitive's samples, at vector widths 1, 4, 8, 16 (by bits), at
+ * lengths around every power of two, with arrays in registers and in memory, fused and unfused, both tiers. */
+#include "array/array.h"
+#include "ir/prim.h"
+#include "kiln/exec.h"
+#include "prim/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static const int64_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 1000};
+static const unsigned widths[] = {64, 128, 256, 512};
+
+/* Two NaNs are equal (numerics 10); everything else is compared as bits. */
+static bool same(const kiln_array *a, const kiln_array *b, int64_t *where)
+{
+    if (!kiln_type_equal(a->type, b->type)) return false;
+    int64_t n = kiln_type_size(a->type);
+    size_t w = kiln_dtype_bytes(a->type.dtype);
+    for (int64_t k = 0; k < n; k++) {
+        *where = k;
+        if (memcmp((char *)a->data + (size_t)k * w, (char *)b->data + (size_t)k * w, w) == 0) continue;
+        kn_scalar x = kn_scalar_load(a->type.dtype, a->data, k), y = kn_scalar_load(b->type.dtype, b->data, k);
+        bool nans = kiln_dtype_kind(a->type.dtype) == 'f' && x.f != x.f && y.f != y.f;
+        if (!nans) return false;
+    }
+    return true;
+}
+
+static bool compare(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, const kiln_compile_opts *o, kiln_array *const *want, char *why,
+                    size_t why_bytes)
+{
+    kiln_exec *f = NULL;
+    uint32_t n = kiln_prog_n_outputs(p);
+    kiln_array *got[64] = {0};
+    bool good = false;
+    if (kiln_compile(ctx, p, o, &f) != KILN_OK || kiln_exec_call(ctx, f, in, got) != KILN_OK) {
+        snprintf(why, why_bytes, "%s", kiln_ctx_error(ctx)->message);
+    } else {
+        good = true;
+        for (uint32_t i = 0; i < n && good; i++) {
+            int64_t at = 0;
+            good = same(got[i], want[i], &at);
+            if (!good) snprintf(why, why_bytes, "output %u differs at element %lld", i, (long long)at);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) kiln_array_release(got[i]);
+    kiln_exec_release(f);
+    return good;
+}
+
+/* The length whose vectors are tried at this seed; widths and modes go round with the seed, so that all meet all. */
+static unsigned check_sample(kiln_ctx *ctx, const kn_prim *prim, uint64_t seed, int64_t length)
+{
+    kn_sample_opts so = {.seed = seed, .length = length};
+    kiln_prog *p = NULL;
+    kiln_array *in[KN_SAMPLE_INPUTS] = {0}, *want[64] = {0};
+    uint32_t nin = 0;
+    kiln_status s = kn_sample_program(ctx, prim, &so, &p, in, &nin);
+    if (s == KILN_UNSUPPORTED || s == KILN_DTYPE) return 0;
+    assert_int_equal(s, KILN_OK);
+    unsigned failures = 0;
+    if (kiln_prog_eval(ctx, p, in, want) == KILN_OK) {
+        for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
+            kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+            o.vector_bits = widths[w];
+            o.register_elements = (seed + w) % 2 ? 16 : 0;
+            o.tier = (seed + w) % 3 == 0 ? 2 : 0;
+            o.no_fusion = (seed + w) % 5 == 0;
+            char why[KILN_DIAG_TEXT] = "";
+            if (compare(ctx, p, in, &o, want, why, sizeof why)) continue;
+            failures++;
+            char *text = NULL;
+            size_t n = 0;
+            if (kiln_prog_print(ctx, p, 100, &text, &n) == KILN_OK) print_error("%s", text);
+            kiln_text_free(ctx, text, n);
+            print_error("%s seed %llu length %lld, %u-bit vectors, registers %d, tier %d, no_fusion %d: %s\n", prim->name,
+                        (unsigned long long)seed, (long long)length, widths[w], o.register_elements, o.tier, o.no_fusion, why);
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < 64; i++) kiln_array_release(want[i]);
+    for (uint32_t i = 0; i < nin; i++) kiln_array_release(in[i]);
+    kiln_prog_release(p);
+    return failures;
+}
+
+static void every_primitive(void **state)
+{
+    (void)state;
+    kiln_ctx *ctx;
+    assert_int_equal(kiln_ctx_create(NULL, &ctx), KILN_OK);
+    uint32_t n;
+    unsigned failures = 0, seeds = 2;
+    const char *only = getenv("KILN_TEST_PRIM"), *more = getenv("KILN_TEST_SEEDS");
+    if (more) seeds = (unsigned)atoi(more);
+    const kn_prim *const *prims = kn_prims(&n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (only && strcmp(only, prims[i]->name) != 0) continue;
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+            for (uint64_t seed = 0; seed < seeds; seed++) failures += check_sample(ctx, prims[i], seed * 97 + k, lengths[k]);
+    }
+    kiln_ctx_release(ctx);
+    assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_primitive)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
