@@ -67,7 +67,7 @@ static const kn_jaxpr *called(const kn_eqn *e)
 static kn_place place_of(const lowering *lw, const kn_eqn *e)
 {
     const char *file = e->loc.file < lw->out->files.n ? lw->out->files.v[e->loc.file] : "";
-    return (kn_place){file, (int)e->loc.line, (int)e->loc.column, NULL};
+    return (kn_place){.file = file, .line = (int)e->loc.line, .column = (int)e->loc.column};
 }
 
 /* ---- scopes ---- */
@@ -240,9 +240,11 @@ static kiln_status lower_while(lowering *lw, frame *f, kn_eqn *e, uint32_t prefi
         kn_atom *in = KN_NEWN(&lw->scratch, kn_atom, e->nin + nc + nb), *at = in;
         KILN_TRY_MEM(lw->ctx, in);
         memcpy(at, e->in, nconsts[COND] * sizeof *in), at += nconsts[COND];
-        KILN_TRY(pass_captured(lw, f, &inner[COND], at)), at += nc;
+        KILN_TRY(pass_captured(lw, f, &inner[COND], at));
+        at += nc;
         memcpy(at, e->in + nconsts[COND], nconsts[BODY] * sizeof *in), at += nconsts[BODY];
-        KILN_TRY(pass_captured(lw, f, &inner[BODY], at)), at += nb;
+        KILN_TRY(pass_captured(lw, f, &inner[BODY], at));
+        at += nb;
         memcpy(at, e->in + first, (e->nin - first) * sizeof *in);
         e->in = in;
         e->nin += nc + nb;

@@ -168,7 +168,7 @@ static kiln_status merge_jaxpr(kn_pm *pm, const kn_jaxpr *j, const kn_jaxpr **ou
     for (uint32_t k = 0; k < j->neqns; k++) {
         kn_eqn e;
         bool inside;
-        uint32_t at;
+        uint32_t at = 0;
         KILN_TRY(kn_rw_take(&rw, &j->eqns[k], &e));
         KILN_TRY(kn_map_bodies(pm, &e, merge_body, pm, &inside));
         changed = changed || inside;

@@ -255,6 +255,13 @@ static kiln_status rebuild_cond(dce *d, instance *at, uint32_t k, kn_eqn *e)
     return kn_branches_set(d->pm, e, bodies);
 }
 
+/* Bodies are left numbered in order, so that the next round finds equal ones equal. */
+static kiln_status number(dce *d, const instance *at, const kn_jaxpr *j, const kn_jaxpr **result)
+{
+    *result = j;
+    return at->call ? kn_renumber(d->pm, j, result) : KILN_OK;
+}
+
 static bool all_of(const bool *v, uint32_t n)
 {
     for (uint32_t i = 0; v && i < n; i++)
@@ -288,15 +295,14 @@ static kiln_status rebuild(dce *d, instance *at, const bool *out_kept, const kn_
         if (at->live[j->in[i]] || (!at->call && i >= j->nconsts)) in[nin++] = j->in[i];
     for (uint32_t i = 0; i < j->nout; i++)
         if (!out_kept || out_kept[i]) out[nout++] = j->out[i];
-    *result = j;
-    if (!changed && n == j->neqns && nin == j->nin) return KILN_OK;
+    if (!changed && n == j->neqns && nin == j->nin) return number(d, at, j, result);
     kn_jaxpr *r = kn_arena_copy(arena, j, sizeof *j);
     KILN_TRY_MEM(d->pm->ctx, r);
     r->eqns = eqns, r->neqns = n;
     r->in = in, r->nin = nin;
     r->out = out, r->nout = nout;
+    if (at->call || !j->nconsts) return number(d, at, r, result);
     *result = r;
-    if (at->call || !j->nconsts) return KILN_OK;
     kiln_array **consts = KN_NEWN(arena, kiln_array *, j->nconsts);
     KILN_TRY_MEM(d->pm->ctx, consts);
     uint32_t m = 0;

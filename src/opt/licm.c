@@ -253,7 +253,7 @@ static kiln_status move_out(kn_rw *rw, kn_eqn *e, bool *changed)
     kn_while w = kn_while_of(e);
     uint32_t before = w.cond_nconsts + w.body_nconsts;
     int64_t held = 0;
-    bool trips;
+    bool trips = false;
     for (uint32_t i = 0; i < e->nin; i++) held = add(held, kn_elements(kn_build_type(&rw->b, e->in[i])));
     KILN_TRY(makes_a_trip(rw, &w, &trips));
     KILN_TRY(hoist(rw, &w.cond, &w.cond_in, &w.cond_nconsts, held, true)); /* the condition always runs */

@@ -2,8 +2,9 @@
 /* Optimisation of lowered programs: a table of passes, run in order, again until nothing changes.
  *
  * The law of every pass: the result computes the same bits for all inputs (two NaNs are equal), and every reduction and product
- * keeps its operand's shape and axes, from which its order follows. Passes work on a private copy of the program that lives as
- * long as the optimisation; a pass gives a new jaxpr, or the one it got when it found nothing to do.
+ * keeps its operand's shape and axes, from which its order follows. A pass never writes to what it was given: it gives a new jaxpr
+ * that shares what stayed the same, or the one it got when it found nothing to do. All of them live in one program that lives as
+ * long as the optimisation; the result is a copy of the last.
  *
  * Why it ends: a measure goes down with every change. In order of weight: operations that are executed (a loop's body weighs
  * more than what stands before it), inputs and results of bodies, the cost of each operation's kind, the distance from each

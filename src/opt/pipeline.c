@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pipeline as a table, and the manager that runs it to a fixpoint. */
 #include "opt/rules.h"
+#include "rt/fpmode.h"
+
+#include <stdio.h>
 
 const kn_pass kn_pipeline[] = {
     {"simplify", "algebra that keeps bits, constants folded, moves composed, loops and branches trimmed", kn_pass_simplify},
@@ -144,10 +147,13 @@ kiln_status kn_optimise(kiln_ctx *ctx, const kn_prog *lowered, const kn_opt_opti
     KILN_TRY(check(ctx, lowered, o));
     kn_opt_stats stats = {0};
     kn_pm pm = {.ctx = ctx, .fired = o->stats ? o->stats->fired : NULL};
-    KILN_TRY(copy_prog(ctx, lowered, &pm.prog));
+    KILN_TRY(kn_prog_new(ctx, lowered, &pm.prog));
+    pm.prog->main = lowered->main; /* shared: passes never write to what they were given */
     kn_arena_init(&pm.lasting, &ctx->alloc);
     stats.equations_before = kn_jaxpr_count(pm.prog->main);
+    kn_fpmode mode = kn_fpmode_enter(); /* constants are folded in the mode that programs run in */
     kiln_status status = run_rounds(&pm, o, &stats.rounds);
+    kn_fpmode_leave(mode);
     stats.equations_after = kn_jaxpr_count(pm.prog->main);
     if (status == KILN_OK) status = copy_prog(ctx, pm.prog, out); /* numbered in order, without the memory of the rounds */
     kn_arena_fini(&pm.lasting);

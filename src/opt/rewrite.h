@@ -12,7 +12,7 @@
 
 struct kn_pm {
     kiln_ctx *ctx;
-    kn_prog *prog;  /* the private copy; its main is the newest jaxpr */
+    kn_prog *prog;  /* owns what the passes make; its main is the newest jaxpr */
     kn_arena scratch;
     uint64_t changes; /* rewrites of the pass that runs */
     uint32_t *fired;  /* per rule */
@@ -30,7 +30,12 @@ typedef struct kn_rw {
 } kn_rw;
 
 kiln_status kn_rw_begin(kn_rw *rw, kn_pm *pm, const kn_jaxpr *from);
-static inline kn_atom kn_rw_map(const kn_rw *rw, kn_atom a) { return !kn_is_literal(a) && a < rw->map.n ? rw->map.v[a] : a; }
+/* Follows: one result of an equation may stand for another that is forwarded later. */
+static inline kn_atom kn_rw_map(const kn_rw *rw, kn_atom a)
+{
+    while (!kn_is_literal(a) && a < rw->map.n && rw->map.v[a] != a) a = rw->map.v[a];
+    return a;
+}
 /* From now on `to` (an atom of the result) stands for variable v. */
 kiln_status kn_rw_forward(kn_rw *rw, uint32_t v, kn_atom to);
 /* An equation of the source with its operands mapped; its results are as they were. */

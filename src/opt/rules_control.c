@@ -276,7 +276,7 @@ static kn_fix inline_branch(kn_simp *s, const kn_eqn *e, const kn_jaxpr *j)
         own.in = in;
         own.out = out;
         if (status == KILN_OK) status = kn_simplify_eqn(s, &own);
-        for (uint32_t i = 0; i < own.nout; i++) map[j->eqns[k].out[i]] = kn_rw_map(&s->rw, out[i]);
+        for (uint32_t i = 0; i < j->eqns[k].nout; i++) map[j->eqns[k].out[i]] = kn_rw_map(&s->rw, out[i]);
     }
     for (uint32_t i = 0; i < e->nout && status == KILN_OK; i++) {
         kn_atom to = kn_build_map(b, j, j->out[i], map, &status);

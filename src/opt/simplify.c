@@ -16,13 +16,12 @@
  *       i:f64[3] = div h 4.0:f64[]
  *       j:f64[3] = mul i c
  *     in (j,) }
- * After:
+ * After: (and after dce)
  *   { lambda ; a:f64[3] b:f64[]. let
- *       c:f64[3] = neg a
- *       d:f64[3] = add a b
- *       e:f64[3] = mul d 0.25:f64[]
- *       f:f64[3] = mul e 3.0:f64[]
- *     in (f,) }
+ *       c:f64[3] = add a b
+ *       d:f64[3] = mul c 0.25:f64[]
+ *       e:f64[3] = mul d 3.0:f64[]
+ *     in (e,) }
  */
 #include "opt/rules.h"
 
