@@ -217,7 +217,7 @@ static kiln_status define(parser *p, kn_linst in, kn_lv *out)
 {
     if (p->t.kind != VALUE) return unexpected(p, "a value to define, as %1");
     uint32_t n = (uint32_t)strtoul(p->t.s, NULL, 10);
-    if (n > p->end - p->text) return FAIL(p, "numbers in the order of definition", "%%%u in a text of this size", n);
+    if (n > 1000 && n > p->end - p->text) return FAIL(p, "numbers in the order of definition", "%%%u in a text of this size", n);
     while (p->names.n <= n) KILN_TRY_MEM(p->ctx, kn_push(&p->temp, &p->names, 0));
     if (p->names.v[n]) return FAIL(p, NULL, "%%%u is defined twice", n);
     KILN_TRY(make(p, in, p->t.s - 1, out));
