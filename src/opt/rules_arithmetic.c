@@ -51,9 +51,11 @@ static kn_fix arithmetic(kn_simp *s, kn_eqn *e, const kn_rule *row)
     switch (row->result) {
     case KN_X: return kn_give(s, e, x);
     case KN_ZERO: return kn_give_value(s, e, (kn_scalar){.u = 0});
-    case KN_ALL_ONES: return kn_give_value(s, e, (kn_scalar){.u = UINT64_MAX});
+    case KN_ALL_ONES:
+        if (kn_etype(s, e).dtype == KILN_BOOL) return kn_give_value(s, e, (kn_scalar){.b = true});
+        return kn_give_value(s, e, (kn_scalar){.u = UINT64_MAX});
     case KN_TRUE:
-    case KN_FALSE: return kn_give_value(s, e, (kn_scalar){.u = row->result == KN_TRUE});
+    case KN_FALSE: return kn_give_value(s, e, (kn_scalar){.b = row->result == KN_TRUE});
     default: return KN_NO;
     }
 }
