@@ -14,9 +14,26 @@ static int evaluate(cli *c, const kiln_prog *p, kiln_array **in, kiln_array **ou
     return code;
 }
 
+/* Rules serve derivatives; running the program as it stands needs none of them, so only their form is checked. */
+static int check_rules(cli *c)
+{
+    uint32_t k = 0;
+    for (const char *rule; (rule = cli_each(c, "rule", &k));) {
+        const char *part = strchr(rule, ':'), *value = part ? strchr(part, '=') : NULL;
+        size_t n = value ? (size_t)(value - part - 1) : 0;
+        bool known = false;
+        static const char *const parts[] = {"jvp", "fwd", "bwd", "residuals"};
+        for (unsigned i = 0; i < 4; i++) known |= n == strlen(parts[i]) && memcmp(part + 1, parts[i], n) == 0;
+        if (!known || part == rule || !value[1])
+            return cli_bad(c, "usage", "--rule takes NAME:jvp=FILE, NAME:fwd=FILE, NAME:bwd=FILE or NAME:residuals=N, found '%s'", rule);
+    }
+    return CLI_DONE;
+}
+
 static int run(cli *c)
 {
     kiln_prog *p;
+    if (check_rules(c) != CLI_DONE) return CLI_BAD;
     int code = cli_program_read(c, c->operands[0], &p);
     if (code != CLI_DONE) return code;
     uint32_t n = kiln_prog_n_inputs(p), m = kiln_prog_n_outputs(p);
@@ -39,7 +56,7 @@ static const cli_option options[] = {
     {"rtol", 0, CLI_NUMBER, "R", "relative tolerance of --expect (0)", 0, 0},
     {"atol", 0, CLI_NUMBER, "A", "absolute tolerance of --expect (0)", 0, 0},
     {"transform", 0, CLI_TEXT, "WORD", "transforms the program first", CLI_LATER, 0},
-    {"rule", 0, CLI_TEXT, "RULE", "gives a custom rule", CLI_LATER | CLI_MANY, 0},
+    {"rule", 0, CLI_TEXT, "RULE", "gives a custom rule to derivatives: NAME:jvp=FILE, NAME:fwd=FILE, NAME:bwd=FILE, NAME:residuals=N", CLI_MANY, 0},
     {"nan-check", 0, CLI_FLAG, NULL, "stops at the first NaN", CLI_LATER, 0},
 };
 

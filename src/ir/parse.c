@@ -175,18 +175,29 @@ static bool at_outputs(const kn_parser *p)
     if (!kn_take_word(&look, "in") || !kn_take(&look, '(')) return false;
     const char *q = look.c.at;
     while (q < look.end && *q != ')' && *q != ',' && *q != ' ' && *q != ':') q++;
-    return !(q < look.end && *q == ')' && q > look.c.at && q[-1] == 'j' && starts_number(*look.c.at) && q + 1 < look.end && q[1] == ':');
+    bool complex = q + 1 < look.end && *q == ')' && q[1] == ':' && q > look.c.at && q[-1] == 'j' && *look.c.at != '(';
+    return !complex;
 }
 
-/* Where an equation began, and the line of its last word so far, to tell the next one from a wrapped operand. */
+/* Where an equation began, and the line of its last word so far. */
 typedef struct start {
     const char *at;
     uint32_t line, column, last_line;
 } start;
 
-static bool new_line_not_deeper(const kn_parser *p, const start *s)
+/* `nan:f32[]` is a literal, but variables may be called nan and inf, too: does one begin the next equation here? Only where the
+ * text behind the type leaves both open does the layout decide. */
+static bool binds(const kn_parser *p, kn_word w, const start *s)
 {
-    return p->c.line > s->last_line && (uint32_t)(p->c.at - p->c.line_start) <= s->column;
+    kn_parser look = *p;
+    if (kn_word_is(w, "True") || kn_word_is(w, "False")) return false;
+    look.c.at = w.s + w.n;
+    while (look.c.at < look.end && *look.c.at != ']' && *look.c.at != '\n') look.c.at++;
+    if (look.c.at < look.end) look.c.at++;
+    if (kn_take(&look, '=')) return true;
+    kn_word next = kn_peek_name(&look);
+    bool binder_next = next.n && next.s + next.n < look.end && next.s[next.n] == ':';
+    return binder_next && p->c.line > s->last_line && (uint32_t)(p->c.at - p->c.line_start) <= s->column;
 }
 
 static kiln_status read_operands(kn_parser *p, scope *s, start *begin, kn_arena *arena, void *into)
@@ -204,9 +215,9 @@ static kiln_status read_operands(kn_parser *p, scope *s, start *begin, kn_arena 
             KILN_TRY(read_literal(p, s, &a));
         } else if (!w.n) {
             return kn_syntax(p, p->c.at, "syntax", "a variable, a literal, ';' or in", "'%c' cannot stand here", kn_peek(p));
-        } else if (after == ':' && is_constant_word(w) && !new_line_not_deeper(p, begin)) {
+        } else if (after == ':' && is_constant_word(w) && !binds(p, w, begin)) {
             KILN_TRY(read_literal(p, s, &a));
-        } else if (after == ':' || after == '[' || new_line_not_deeper(p, begin)) {
+        } else if (after == ':' || after == '[') {
             return KILN_OK; /* the next equation */
         } else {
             KILN_TRY(read_variable(p, s, w, &a));
@@ -409,15 +420,32 @@ static kiln_status add_definition(kn_parser *p, kn_definitions *d, kn_word name)
     return KILN_OK;
 }
 
+/* The text up to `= {`: functions may be called "unnamed function". Leaves the cursor at the brace. */
+static kn_word read_definition_name(kn_parser *p)
+{
+    kn_skip(p);
+    kn_word name = {p->c.at, 0};
+    for (const char *q = p->c.at; q < p->end && *q != '{'; q++) {
+        if (*q != '=') continue;
+        kn_parser look = *p;
+        look.c.at = q + 1;
+        kn_skip(&look);
+        if (kn_peek(&look) != '{') continue;
+        name.n = (size_t)(q - name.s);
+        while (name.n && (unsigned char)name.s[name.n - 1] <= ' ') name.n--;
+        p->c = look.c;
+        return name;
+    }
+    return name;
+}
+
 /* Finds the definitions without reading them: a body may use one that stands further down. */
 static kiln_status find_definitions(kn_parser *p, kn_definitions *d)
 {
     while (kn_take_word(p, "let")) {
-        kn_word name = kn_read_name(p);
-        if (!name.n || !kn_take(p, '=')) return kn_syntax(p, p->c.at, "syntax", "let NAME = { lambda ... } in", "a definition has no name");
-        kn_skip(p);
+        kn_word name = read_definition_name(p);
+        if (!name.n) return kn_syntax(p, p->c.at, "syntax", "let NAME = { lambda ... } in", "a definition has no name or no body");
         const char *begin = p->c.at;
-        if (kn_peek(p) != '{') return kn_syntax(p, begin, "syntax", "{ lambda ... }", "body %.*s does not begin", (int)name.n, name.s);
         KILN_TRY(add_definition(p, d, name));
         if (!kn_skip_balanced(p)) return kn_syntax(p, begin, "syntax", "}", "the program is not closed");
         if (!kn_take_word(p, "in")) return kn_syntax(p, p->c.at, "syntax", "in", "'in' is missing after body %.*s", (int)name.n, name.s);

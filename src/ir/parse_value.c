@@ -263,8 +263,24 @@ static kiln_status read_record(kn_parser *p, kn_arena *arena, kn_word name, uint
 static bool body_follows(const kn_parser *p)
 {
     kn_parser look = *p;
-    if (kn_take_word(&look, "let")) return kn_read_name(&look).n > 0 && kn_take(&look, '=');
+    if (kn_take_word(&look, "let")) {
+        while (look.c.at < look.end && *look.c.at != '=' && *look.c.at != ']') look.c.at++;
+        return kn_take(&look, '=') && kn_take(&look, '{');
+    }
     return kn_take(&look, '{') && kn_take_word(&look, "lambda");
+}
+
+/* The name of a body: text of any form, but a word where bodies stand in a row. */
+static kiln_status read_reference(kn_parser *p, kn_arena *arena, uint32_t depth, kn_param *out)
+{
+    kn_word w = kn_peek_name(p);
+    if (depth > 0) p->c.at += w.n;
+    else {
+        KILN_TRY(read_raw(p, arena, depth, out));
+        w.n = strlen(out->text);
+    }
+    out->kind = KN_P_JAXPR;
+    return kn_parse_reference(p, w, w.s, &out->jaxpr);
 }
 
 static kiln_status read_word(kn_parser *p, kn_arena *arena, kn_param_kind kind, uint32_t depth, kn_param *out)
@@ -275,11 +291,8 @@ static kiln_status read_word(kn_parser *p, kn_arena *arena, kn_param_kind kind, 
     if (whole && kn_word_is(w, "None")) *out = KN_NONE;
     else if (whole && kn_word_is(w, "True")) *out = KN_BOOL(true);
     else if (whole && kn_word_is(w, "False")) *out = KN_BOOL(false);
-    else if (whole && kind == KN_P_JAXPR) {
-        p->c.at = q;
-        out->kind = KN_P_JAXPR;
-        return kn_parse_reference(p, w, w.s, &out->jaxpr);
-    } else if (whole && kind == KN_P_DTYPE) {
+    else if (kind == KN_P_JAXPR) return read_reference(p, arena, depth, out);
+    else if (whole && kind == KN_P_DTYPE) {
         kiln_dtype d;
         if (!kiln_dtype_from_name(w.s, w.n, &d))
             return kn_syntax(p, w.s, "syntax", "float32, int64, ...", "no element type '%.*s'", (int)w.n, w.s);
