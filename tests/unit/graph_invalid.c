@@ -81,7 +81,8 @@ static void test_files(void **state)
         assert_non_null(f);
         assert_non_null(fgets(line, sizeof line, f));
         fclose(f);
-        if (sscanf(line, "# %32[a-z-]:%d:%d", kind, &at_line, &at_column) != 3) fail_msg("%s: no expectation in line 1", path);
+        if (sscanf(line, "# %32[a-z-]:%d:%d", kind, &at_line, &at_column) != 3)
+            fail_msg("%s: no expectation in line 1", path);
         if (!kind_of(kind)) fail_msg("%s: no kind '%s'", path, kind);
         bad += !check(path, kind, at_line, at_column);
         n++;
@@ -121,10 +122,13 @@ static void test_shared_cases(void **state)
     int bad = 0;
     size_t i;
     json_t *row;
-    json_array_foreach(json_object_get(root, "files"), i, row) {
+    json_array_foreach(json_object_get(root, "files"), i, row)
+    {
         char path[1024];
-        snprintf(path, sizeof path, "%s/graphs/invalid/%s", KILN_CASES, json_string_value(json_object_get(row, "file")));
-        bad += !check(path, json_string_value(json_object_get(row, "kind")), (int)json_integer_value(json_object_get(row, "line")),
+        snprintf(path, sizeof path, "%s/graphs/invalid/%s", KILN_CASES,
+                 json_string_value(json_object_get(row, "file")));
+        bad += !check(path, json_string_value(json_object_get(row, "kind")),
+                      (int)json_integer_value(json_object_get(row, "line")),
                       (int)json_integer_value(json_object_get(row, "column")));
     }
     json_decref(root);
