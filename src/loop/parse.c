@@ -16,6 +16,7 @@ typedef struct token {
     token_kind kind;
     const char *s; /* VALUE: without the %, TEXT: without the quotes */
     size_t n;
+    const char *first; /* where it begins */
 } token;
 
 typedef struct parser {
@@ -43,7 +44,7 @@ static kn_place place_of(const parser *p, const char *s)
     return kn_loops_place(&(kn_loops_text){p->file, p->text, NULL, 0}, (uint32_t)(s - p->text));
 }
 
-#define FAIL(p, ...) kn_fail_at((p)->ctx, KILN_INVALID, "loops", place_of((p), (p)->t.s), __VA_ARGS__)
+#define FAIL(p, ...) kn_fail_at((p)->ctx, KILN_INVALID, "loops", place_of((p), (p)->t.first), __VA_ARGS__)
 
 static bool is_word(char c, bool first)
 {
@@ -61,29 +62,29 @@ static kiln_status next(parser *p)
         if (s == end) break;
     }
     const char *first = s;
-    p->t = (token){END, s, 0};
+    p->t = (token){END, s, 0, s};
     if (s < end) {
         if (is_word(*s, true)) {
             while (s < end && is_word(*s, false)) s++;
-            p->t = (token){WORD, first, (size_t)(s - first)};
+            p->t = (token){WORD, first, (size_t)(s - first), first};
         } else if (is_digit(*s) || (*s == '-' && s + 1 < end && (is_digit(s[1]) || s[1] == 'i'))) {
             s++;
             while (s < end && (is_word(*s, false) || (*s == '.' && !(s + 1 < end && s[1] == '.')) ||
                                ((*s == '-' || *s == '+') && (s[-1] == 'e' || s[-1] == 'E') && first[1] != 'x')))
                 s++;
-            p->t = (token){NUMBER, first, (size_t)(s - first)};
+            p->t = (token){NUMBER, first, (size_t)(s - first), first};
         } else if (*s == '%') {
             for (s++; s < end && is_digit(*s);) s++;
-            p->t = (token){VALUE, first + 1, (size_t)(s - first - 1)};
+            p->t = (token){VALUE, first + 1, (size_t)(s - first - 1), first};
             if (p->t.n == 0 || p->t.n > 9) return FAIL(p, "a number of at most 9 digits", "'%%' without the number of a value");
         } else if (*s == '"') {
             for (s++; s < end && *s != '"' && *s != '\n';) s++;
-            p->t = (token){TEXT, first + 1, (size_t)(s - first - 1)};
+            p->t = (token){TEXT, first + 1, (size_t)(s - first - 1), first};
             if (s == end || *s == '\n') return FAIL(p, NULL, "a text without its closing quote");
             s++;
         } else {
             s += s + 1 < end && s[0] == '.' && s[1] == '.' ? 2 : 1;
-            p->t = (token){PUNCT, first, (size_t)(s - first)};
+            p->t = (token){PUNCT, first, (size_t)(s - first), first};
         }
     }
     p->at = s;
@@ -220,7 +221,7 @@ static kiln_status define(parser *p, kn_linst in, kn_lv *out)
     if (n > 1000 && n > p->end - p->text) return FAIL(p, "numbers in the order of definition", "%%%u in a text of this size", n);
     while (p->names.n <= n) KILN_TRY_MEM(p->ctx, kn_push(&p->temp, &p->names, 0));
     if (p->names.v[n]) return FAIL(p, NULL, "%%%u is defined twice", n);
-    KILN_TRY(make(p, in, p->t.s - 1, out));
+    KILN_TRY(make(p, in, p->t.first, out));
     p->names.v[n] = *out;
     return next(p);
 }
@@ -234,7 +235,7 @@ static kiln_status operand(parser *p, kn_lblock *b, kiln_dtype d, kn_lv *out)
         *out = p->names.v[n];
         return next(p);
     }
-    const char *at = p->t.s;
+    const char *at = p->t.first;
     if (d == KILN_N_DTYPES) KILN_TRY(dtype(p, &d));
     kn_linst in = {.op = KN_L_CONST, .dtype = d};
     KILN_TRY(literal(p, d, &in.imm));
@@ -417,6 +418,8 @@ static kiln_status statement(parser *p, kn_lblock *b, kn_linst *in, bool *found)
         if (!is(p, table[i].word)) continue;
         *found = true;
         in->op = table[i].op;
+        in->scope = p->scope;
+        in->loc = p->loc;
         if (++p->depth > DEEPEST) return FAIL(p, NULL, "blocks are nested more than %d deep", DEEPEST);
         KILN_TRY(next(p));
         KILN_TRY(table[i].read(p, b, in));
@@ -440,6 +443,8 @@ static kiln_status statement_results(parser *p, kn_lblock *b, const kn_linst *in
 {
     kn_lv v;
     KILN_TRY(make(p, *in, at, &v));
+    p->l->inst.v[v].scope = in->scope; /* its place is that before its blocks */
+    p->l->inst.v[v].loc = in->loc;
     KILN_TRY_MEM(p->ctx, kn_push(p->arena, &b->inst, v));
     token after = p->t;
     const char *rest = p->at;
@@ -459,7 +464,7 @@ static kiln_status statement_results(parser *p, kn_lblock *b, const kn_linst *in
 static kiln_status definition(parser *p, kn_lblock *b)
 {
     KN_VEC(token) names = {0};
-    const char *at = p->t.s - 1;
+    const char *at = p->t.first;
     bool more = true, found;
     while (more) {
         if (p->t.kind != VALUE) return unexpected(p, "a value to define, as %1");
@@ -556,7 +561,7 @@ static kiln_status block(parser *p, kn_lblock *b)
             KILN_TRY(definition(p, b));
             continue;
         }
-        const char *at = p->t.s;
+        const char *at = p->t.first;
         kn_linst in = {0};
         KILN_TRY(statement(p, b, &in, &found));
         if (found) {

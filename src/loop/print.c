@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct printer {
     const kn_loops *l;
@@ -49,6 +50,17 @@ static void quoted(printer *p, const char *s)
     kn_text_char(&p->t, '"');
 }
 
+/* The shortest decimal that reads back to the same float. */
+static double shortest(double v)
+{
+    char s[40];
+    for (int digits = 1; digits < 9; digits++) {
+        snprintf(s, sizeof s, "%.*e", digits - 1, v);
+        if ((double)(float)strtod(s, NULL) == v) return strtod(s, NULL);
+    }
+    return v;
+}
+
 static void literal(printer *p, kiln_dtype d, kn_scalar v)
 {
     switch (kiln_dtype_kind(d)) {
@@ -56,7 +68,7 @@ static void literal(printer *p, kiln_dtype d, kn_scalar v)
     case 'i': kn_text_printf(&p->t, "%" PRId64, v.i); break;
     case 'f':
         if (isnan(v.f)) kn_text_printf(&p->t, "0x%016" PRIx64, v.u); /* the double's bits: a NaN keeps its payload */
-        else kn_text_double(&p->t, v.f);
+        else kn_text_double(&p->t, d == KILN_F32 ? shortest(v.f) : v.f);
         break;
     default: kn_text_printf(&p->t, "%" PRIu64, v.u); break;
     }
