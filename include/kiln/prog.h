@@ -25,10 +25,10 @@ KILN_API const char *kiln_prog_output_name(const kiln_prog *p, uint32_t i);
 /** Equations, nested bodies counted once each. */
 KILN_API uint64_t kiln_prog_n_equations(const kiln_prog *p);
 
-/** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`).
+/** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`), either dialect; it prints in its own.
  *  @param file  name used in messages
  *  Errors: KILN_INVALID with line and column: the text is not a program, a name is not bound, a type does not fit;
- *  KILN_UNSUPPORTED the old dialect, effects, references; KILN_NOMEM. Threads: the context's. Cost: linear in the text. Since: 0.1 */
+ *  KILN_UNSUPPORTED effects, references; KILN_NOMEM. Threads: the context's. Cost: linear in the text. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_prog_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out);
 KILN_API KILN_NODISCARD kiln_status kiln_prog_load(kiln_ctx *ctx, const char *path, kiln_prog **out);
 

@@ -62,7 +62,7 @@ static void meet(finder *f, const kn_jaxpr *body)
 /* The called function's name without the angle brackets of <lambda>, or NULL. */
 static kiln_status name_of(finder *f, const kn_eqn *e)
 {
-    const kn_param *p = e->prim->flags & KN_SHARES_NAMES ? kn_param_of(e, "name") : NULL;
+    const kn_param *p = kn_param_of(e, "jaxpr") ? kn_param_of(e, "name") : NULL; /* jit, pjit */
     f->name = NULL;
     if (!p || p->kind != KN_P_TEXT) return KILN_OK;
     const char *s = p->text + strspn(p->text, "<>");

@@ -66,7 +66,8 @@ static void refuses(void **state)
         {"{ lambda ; a:f32[2]. let b:f32[] = reduce_sum[...] a in (b,) }", 1, 47, "elided", "left out"},
         {"{ lambda ; a:f32[2]. let b:f32[] = reduce_sum[axes=...] a in (b,) }", 1, 52, "elided", "left out"},
         {"{ lambda ; a:f32[2]. let b:f32[2] = add a [...]:f32[2] in (b,) }", 1, 43, "elided", "left out"},
-        {"{ lambda ; a:f32[]. let b:f32[] = add a 2.0 in (b,) }", 1, 41, "unsupported", "old dialect"},
+        {"{ lambda ; a:f32[]. let b:f32[] = add a 2.0; c:f32[] = add b 1.0:f32[] in (c,) }", 1, 62, "syntax", "are mixed"},
+        {"{ lambda ; a:i32[]. let b:i32[] = add a 2.5 in (b,) }", 1, 41, "syntax", "'2.5' is no value of i32[]"},
         {"{ lambda ; a:f32[2]. let b:f32[2] = add a 2.0:f32[2] in (b,) }", 1, 43, "syntax", "type of an array"},
         {"{ lambda ; a:i32[]. let b:i32[] = add a 2.5:i32[] in (b,) }", 1, 41, "syntax", "'2.5' is no value of i32[]"},
         {"{ lambda ; a:i32[]. let b:i32[] = add a 2147483648:i32[] in (b,) }", 1, 41, "syntax", "does not fit in i32"},
@@ -205,6 +206,20 @@ static void in_before_a_complex_number(void **state)
     kiln_prog_release(p);
 }
 
+/* The old dialect: a literal has the type of what it meets; its print has none again. */
+static void old_literals(void **state)
+{
+    static const char text[] = "{ lambda ; a:f64[2] b:i64[] c:bool[]. let d:f64[2] = mul a 2.0; e:i64[] = add 1 b; f:bool[] = and c True; "
+                               "g:f64[2] = select_n f a d; h:f64[3] = broadcast_in_dim[broadcast_dimensions=() shape=(3,)] nan; "
+                               "i:i64[] = pjit[name=f jaxpr={ lambda ; j:i64[] k:i64[]. let l:i64[] = mul j k in (l,) }] 7 e in (g, h, i, 1.0) }\n";
+    kiln_prog *p = must_read(*state, text);
+    assert_true(p->old_dialect);
+    char *flat = print_flat(*state, p);
+    assert_string_equal(flat, text);
+    free(flat);
+    kiln_prog_release(p);
+}
+
 static void scalars_keep_their_bits(void **state)
 {
     static const char *const values[] = {"0.1:f64[]", "-0.0:f64[]", "5e-324:f64[]", "1.7976931348623157e+308:f64[]", "0.10000000149011612:f32[]",
@@ -336,6 +351,7 @@ int main(void)
         cmocka_unit_test(any_blanks),
         cmocka_unit_test(names_like_words),
         cmocka_unit_test(in_before_a_complex_number),
+        cmocka_unit_test(old_literals),
         cmocka_unit_test(scalars_keep_their_bits),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(sharing_stays_small),
