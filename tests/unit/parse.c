@@ -67,7 +67,7 @@ static void refuses(void **state)
         {"{ lambda ; a:f32[2]. let b:f32[] = reduce_sum[axes=...] a in (b,) }", 1, 52, "elided", "left out"},
         {"{ lambda ; a:f32[2]. let b:f32[2] = add a [...]:f32[2] in (b,) }", 1, 43, "elided", "left out"},
         {"{ lambda ; a:f32[]. let b:f32[] = add a 2.0; c:f32[] = add b 1.0:f32[] in (c,) }", 1, 62, "syntax", "are mixed"},
-        {"{ lambda ; a:i32[]. let b:i32[] = add a 2.5 in (b,) }", 1, 41, "syntax", "'2.5' is no value of i32[]"},
+        {"{ lambda ; a:i32[]. let b:i32[] = add a 2.5 in (b,) }", 1, 25, "type", "i32[] and f32[] given"},
         {"{ lambda ; a:f32[2]. let b:f32[2] = add a 2.0:f32[2] in (b,) }", 1, 43, "syntax", "type of an array"},
         {"{ lambda ; a:i32[]. let b:i32[] = add a 2.5:i32[] in (b,) }", 1, 41, "syntax", "'2.5' is no value of i32[]"},
         {"{ lambda ; a:i32[]. let b:i32[] = add a 2147483648:i32[] in (b,) }", 1, 41, "syntax", "does not fit in i32"},
