@@ -297,12 +297,12 @@ static void check_units(kn_reader *r, const draft *d)
 {
     const char *want = d->target.desc ? d->target.desc->unit : "";
     if (!*want) return;
-    if (d->source_units && !d->changed && strcmp(d->e.source_units, want) != 0)
-        kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->source_units->at, "source_units '%.64s', but the input expects '%s'",
-                      d->e.source_units, want);
     if (d->target_units && strcmp(d->e.target_units, want) != 0)
         kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->target_units->at, "target_units '%.64s', but the input expects '%s'",
                       d->e.target_units, want);
+    if (d->source_units && !d->changed && strcmp(d->e.source_units, want) != 0)
+        kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->source_units->at, "source_units '%.64s', but the input expects '%s'",
+                      d->e.source_units, want);
 }
 
 static kiln_status apply_mapping(kn_reader *r, draft *d)

@@ -54,7 +54,12 @@ static size_t escape(const char *s, bool *blank)
 {
     *blank = s[1] && strchr("tnr \t\n\rvf", s[1]) != NULL;
     size_t hex = s[1] == 'x' ? 2 : s[1] == 'u' ? 4 : s[1] == 'U' ? 8 : 0, n = s[1] ? 2 : 1;
-    while (hex-- && s[n] && strchr("0123456789abcdefABCDEF", s[n])) n++;
+    unsigned long code = 0;
+    while (hex-- && s[n] && strchr("0123456789abcdefABCDEF", s[n])) {
+        code = code * 16 + (unsigned long)(s[n] <= '9' ? s[n] - '0' : (s[n] | 32) - 'a' + 10);
+        n++;
+    }
+    if (n > 2) *blank = code == ' ' || (code >= '\t' && code <= '\r');
     return n;
 }
 
