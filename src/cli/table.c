@@ -2,9 +2,10 @@
 /* The subcommands, in the order of the help, and the options that all of them take. */
 #include "cli/cli.h"
 
-extern const cli_command cli_eval, cli_show, cli_check, cli_prims, cli_doctor, cli_completion_command;
+extern const cli_command cli_run, cli_eval, cli_show, cli_check, cli_prims, cli_doctor, cli_completion_command;
 
 const cli_command *const cli_commands[] = {
+    &cli_run,
     &cli_eval,
     &cli_show,
     &cli_check,

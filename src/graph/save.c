@@ -136,22 +136,30 @@ static kiln_status save_archive(saver *s, const char *path)
 
 /* ---- a table ---- */
 
+/* The shortest of 6 to 9 digits that reads back to the same float; the user's decimal point becomes a dot. */
+static void add_float(kn_text *t, float v)
+{
+    char text[40];
+    double back;
+    for (int digits = 6; digits <= 9; digits++) {
+        size_t n = 0;
+        snprintf(text, sizeof text, "%.*g", digits, (double)v);
+        for (const char *c = text; *c; c++) {
+            bool plain = strchr("0123456789+-einfa", *c) != NULL;
+            if (plain || (n && text[n - 1] != '.')) text[n++] = plain ? *c : '.';
+        }
+        text[n] = 0;
+        if (kn_read_double(text, text + n, &back) != text && (float)back == v) break;
+    }
+    kn_text_add(t, text);
+}
+
 static void csv_value(kn_text *t, const kn_result_field *f, int64_t row)
 {
     const void *p = f->data + (size_t)row * f->row_bytes;
     switch (f->type.dtype) {
     case KILN_F64: kn_text_double(t, *(const double *)p); break;
-    case KILN_F32: {
-        char text[40]; /* 9 digits read back to the same float */
-        double v = (double)*(const float *)p;
-        for (int digits = 6; digits <= 9; digits++) {
-            double back;
-            snprintf(text, sizeof text, "%.*g", digits, v);
-            if (kn_read_double(text, text + strlen(text), &back) != text && (float)back == *(const float *)p) break;
-        }
-        kn_text_add(t, text);
-        break;
-    }
+    case KILN_F32: add_float(t, *(const float *)p); break;
     case KILN_I32: kn_text_printf(t, "%d", *(const int32_t *)p); break;
     default: kn_text_printf(t, "%d", *(const uint8_t *)p); break;
     }
