@@ -74,6 +74,13 @@ static bool is_free(const kn_eqn *e)
     return e->nin == 0 || ((e->prim->flags & KN_MOVES) && !(e->prim->flags & KN_ELEMENTWISE) && e->prim->loop == KN_LOOP_ELEMENT);
 }
 
+/* Never worth computing in every trip. */
+static bool is_dear(const kn_eqn *e)
+{
+    kn_loop_kind loop = e->prim->loop;
+    return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CUMULATE;
+}
+
 static int64_t add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
 static bool allocate(search *s)
@@ -103,8 +110,7 @@ static void find_fixed(search *s, bool trips)
     for (uint32_t k = 0; k < j->neqns; k++) {
         const kn_eqn *e = &j->eqns[k];
         if (!is_fixed(s, e) || (has_bodies(e) && !trips)) continue;
-        bool costly = (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || e->prim->loop == KN_LOOP_REDUCE || e->prim->loop == KN_LOOP_DOT ||
-                      e->prim->loop == KN_LOOP_CUMULATE;
+        bool costly = is_dear(e);
         int64_t leaves = 0;
         for (uint32_t i = 0; i < e->nin; i++) {
             if (kn_is_literal(e->in[i])) continue;
@@ -124,7 +130,8 @@ static bool worth(const search *s, const kn_eqn *e)
 {
     int64_t size = 0;
     for (uint32_t i = 0; i < e->nout; i++) size = add(size, kn_elements(s->j->vars[e->out[i]].type));
-    if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(s->j, e->in[0]).rank == 0) return false; /* simplify would make it inside */
+    /* simplify would make it inside again */
+    if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(s->j, e->in[0]).rank == 0) return false;
     if (size <= e->nout) return true;
     if (is_free(e)) return false;
     return size <= s->leaves[e->out[0]] || (s->costly[e->out[0]] && size <= s->held);
