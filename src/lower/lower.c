@@ -424,6 +424,7 @@ kiln_status kn_lower(kiln_ctx *ctx, const kn_prog *traced, kn_prog **out)
     *out = NULL;
     lowering lw = {.ctx = ctx};
     uint64_t size;
+    KILN_TRY(kn_prog_runnable(ctx, traced));
     KILN_TRY(kn_prog_new(ctx, traced, &lw.out));
     lw.out->level = KN_LOWERED;
     kn_arena_init(&lw.scratch, &ctx->alloc);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does:   moves what does not change from trip to trip out of while loops, inner loops first
  * Needs:  a lowered program
- * Leaves: moves of elements (they cost nothing where they are used, and an array to hold), large results of cheap operations,
+ * Leaves: moves of elements (they cost nothing where they are used, and an array to hold), cheap operations on arrays,
  *         loops and branches unless the loop around them makes a trip for certain
  * Cost:   linear in the bodies
  * Switch: --skip licm
  *
- * What is moved becomes a constant of the loop. It is worth it for scalars, and for arrays behind an expensive operation that are
- * not larger than what they are made of or than all else the loop holds: a cheap operation on an array costs less inside a fused
- * nest than reading its stored result. Every operation is total, so
- * that a loop without trips only loses time. What moved code needs and cannot itself be held (a broadcast) is made twice.
+ * What is moved becomes a constant of the loop. It is worth it for scalars, and for arrays behind an expensive operation that
+ * are not larger than what they are made of or than all else the loop holds: a cheap operation on an array costs less inside a
+ * fused nest than reading its stored result. Every operation is total, so that a loop without trips only loses time. What moved
+ * code needs and cannot itself be held (a broadcast) is made twice.
  *
  * Before:
  *   { lambda ; a:f64[] b:f64[8] c:i32[]. let
@@ -79,7 +79,8 @@ static bool is_free(const kn_eqn *e)
 static bool is_dear(const kn_eqn *e)
 {
     kn_loop_kind loop = e->prim->loop;
-    return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CUMULATE;
+    return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CUMULATE ||
+           loop == KN_LOOP_UPDATE; /* copies the whole array */
 }
 
 static int64_t add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
