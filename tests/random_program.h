@@ -158,7 +158,7 @@ static void rp_choice(rp *r, rp_body *b)
 }
 static void rp_convert(rp *r, rp_body *b)
 {
-    static const kiln_dtype to[] = {KILN_F32, KILN_F64, KILN_I32, KILN_I64, KILN_BOOL, KILN_I16, KILN_U8, KILN_F16};
+    static const kiln_dtype to[] = {KILN_F32, KILN_F64, KILN_I32, KILN_I64, KILN_BOOL, KILN_I16, KILN_U8, KILN_I8};
     kn_atom a = rp_any(r, b, "iufb");
     kiln_dtype home = rp_of(b, a).dtype;
     for (uint32_t n = 1 + rp_below(r, 3); n; n--) {
