@@ -125,9 +125,6 @@ static kiln_status prepare(evaluator *v, const kn_jaxpr *j, plan **out)
     KILN_TRY_MEM(ctx, p);
     p->j = j;
     uint32_t nin = 1, nout = 1;
-    for (uint32_t x = 0; x < j->nvars; x++)
-        if (j->vars[x].type.rank > KN_MAX_RANK)
-            return kn_fail(ctx, KILN_UNSUPPORTED, "an array has %u dimensions; accepted: at most %d", j->vars[x].type.rank, KN_MAX_RANK);
     for (uint32_t k = 0; k < j->neqns; k++) {
         if (j->eqns[k].nin > nin) nin = j->eqns[k].nin;
         if (j->eqns[k].nout > nout) nout = j->eqns[k].nout;
@@ -253,6 +250,7 @@ kiln_status kn_prog_eval(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in,
 {
     uint32_t nout = p->main->nout;
     for (uint32_t i = 0; i < nout; i++) out[i] = NULL;
+    KILN_TRY(kn_prog_runnable(ctx, p));
     KILN_TRY(check_inputs(ctx, p, in));
     evaluator v = {.base = {.ctx = ctx, .run = run, .stop = stop}, .prog = p};
     KILN_TRY(kn_prog_new(ctx, p, &v.lowered));

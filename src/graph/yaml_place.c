@@ -68,7 +68,8 @@ static const char *skip_blank(const char *s, int style)
     for (;;) {
         bool blank;
         if (is_blank(*s)) s++;
-        else if (style == YAML_DOUBLE_QUOTED_SCALAR_STYLE && *s == '\\' && (escape(s, &blank), blank)) s += escape(s, &blank);
+        else if (style == YAML_DOUBLE_QUOTED_SCALAR_STYLE && *s == '\\' && (escape(s, &blank), blank))
+            s += escape(s, &blank);
         else return s;
     }
 }
@@ -88,7 +89,7 @@ kn_spot kn_yaml_locate(const kn_graph_model *g, const kn_yaml *y, size_t offset)
     if (kn_yaml_quoted(y)) s++;
     if (y->style == YAML_LITERAL_SCALAR_STYLE || y->style == YAML_FOLDED_SCALAR_STYLE)
         while (*s && *s != '\n' && *s != '\r') s++; /* the indicator's line */
-    size_t trailing = 0; /* blanks before the offset that nothing visible follows yet */
+    size_t trailing = 0;                            /* blanks before the offset that nothing visible follows yet */
     for (size_t i = 0; i < offset && text[i];) {
         if (is_blank(text[i])) {
             trailing++;

@@ -6,8 +6,7 @@
 #include "ir/prim.h"
 #include "prim/element.h"
 
-/* Index vectors of rules are plain arrays of this many entries; the interpreter and the compiler refuse higher ranks. */
-enum { KN_MAX_RANK = 32 };
+enum { KN_MAX_RANK = KN_RANK_LIMIT };
 
 /* ---- reading parameters (no checks: the type rule has made them) ---- */
 

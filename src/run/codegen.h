@@ -6,7 +6,10 @@
 
 #include "loop/loop.h"
 
-#define KN_CODEGEN_ABI 1
+/* Differs wherever module and library would read the same loops differently. */
+#define KN_CODEGEN_ABI                                                                             \
+    ((uint32_t)((((1 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
+                (unsigned)KN_N_SOPS * 4 + (unsigned)KILN_N_DTYPES))
 
 typedef struct kn_codegen_options {
     const char *target; /* "x86-64-v3", "x86-64-v4" */
@@ -34,5 +37,8 @@ typedef struct kn_codegen {
 } kn_codegen;
 
 typedef const kn_codegen *(*kn_codegen_getter)(void);
+
+/* Opens the module once a process. Errors: KILN_COMPILE it is not there, or is of another version. Threads: any. */
+kiln_status kn_codegen_open(kiln_ctx *ctx, const kn_codegen **out);
 
 #endif

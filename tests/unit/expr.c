@@ -28,7 +28,8 @@ static void fill(void *ud, uint32_t var, size_t first, size_t n, double *out)
 
 static kiln_status compile(kiln_ctx *ctx, const char *text, bool refs, kn_arena *arena, kiln_expr **out)
 {
-    kiln_expr_text src = {.size = sizeof src, .text = text, .file = "here", .line = 7, .column = 11, .refs = refs, .arena = arena};
+    kiln_expr_text src = {
+        .size = sizeof src, .text = text, .file = "here", .line = 7, .column = 11, .refs = refs, .arena = arena};
     KILN_TRY(kiln_expr_parse(ctx, &src, out));
     kiln_status s = kiln_expr_bind(ctx, *out, resolve, NULL);
     if (s != KILN_OK) kiln_expr_release(*out);
@@ -158,7 +159,8 @@ static void test_errors(void **state)
         const kiln_diag *d = kiln_ctx_error(*state);
         assert_int_not_equal(compile(*state, errors[i].text, errors[i].refs, NULL, &e), KILN_OK);
         if (strcmp(d->kind, errors[i].kind) != 0 || d->line != 7 || d->column != 11 + errors[i].offset)
-            fail_msg("'%s': %s at %d, wanted %s at %d", errors[i].text, d->kind, d->column - 11, errors[i].kind, errors[i].offset);
+            fail_msg("'%s': %s at %d, wanted %s at %d", errors[i].text, d->kind, d->column - 11, errors[i].kind,
+                     errors[i].offset);
     }
     kiln_expr *e;
     assert_int_equal(compile(*state, "1 + kk", false, NULL, &e), KILN_NOTFOUND);
@@ -173,7 +175,8 @@ static void test_arrays(void **state)
     kiln_expr *e;
     double t = 0.25, *v = malloc(N * sizeof *v);
     assert_non_null(v);
-    assert_ok(*state, compile(*state, "if(i < 10, -1, sin(i*t)^2 + min(i, 500, k*t)) + 0*clamp(i, 1, 2)", false, NULL, &e));
+    assert_ok(*state,
+              compile(*state, "if(i < 10, -1, sin(i*t)^2 + min(i, 500, k*t)) + 0*clamp(i, 1, 2)", false, NULL, &e));
     assert_false(kiln_expr_constant(e, NULL));
     assert_int_equal(kiln_expr_vars(e), 1u << VAR_I | 1u << VAR_T);
     assert_ok(*state, kiln_expr_eval(*state, e, N, fill, &t, NULL, v));
@@ -282,8 +285,10 @@ static void test_no_memory(void **state)
         if (!ctx) continue;
         kiln_expr *e = NULL;
         double v[300], t = 1;
-        kiln_status s = compile(ctx, "clamp(i, 1, 2) + min(k, t, 3) + 1e-10000000000000000000000000000000000000000000000000000000000000000",
-                             false, NULL, &e);
+        kiln_status s = compile(
+            ctx,
+            "clamp(i, 1, 2) + min(k, t, 3) + 1e-10000000000000000000000000000000000000000000000000000000000000000",
+            false, NULL, &e);
         if (s == KILN_OK) {
             s = kiln_expr_eval(ctx, e, 300, fill, &t, NULL, v);
             kiln_expr_release(e);
@@ -297,8 +302,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_errors), cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_folding),  cmocka_unit_test(test_refs),   cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_errors),    cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_folding),  cmocka_unit_test(test_refs),      cmocka_unit_test(test_depth),
         cmocka_unit_test(test_reserved), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("expr", tests, test_setup, test_teardown);

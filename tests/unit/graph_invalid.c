@@ -24,7 +24,7 @@ static void warn(void *ud, const kiln_diag *d)
 }
 
 /* The error of a file, or its first warning. */
-static found read_one(const char *path)
+static found read_one(const char *path, const char *text)
 {
     found f = {0};
     kiln_ctx_opts o = KILN_CTX_OPTS_INIT;
@@ -35,7 +35,7 @@ static found read_one(const char *path)
     kn_arena arena;
     kn_arena_init(&arena, &ctx->alloc);
     kn_graph_model *g;
-    kiln_status s = kn_graph_read(ctx, &arena, path, NULL, NULL, 0, &g);
+    kiln_status s = kn_graph_read(ctx, &arena, path, text, NULL, 0, &g);
     if (s != KILN_OK) {
         const kiln_diag *d = kiln_ctx_error(ctx);
         f.error = true;
@@ -53,7 +53,7 @@ static found read_one(const char *path)
 
 static bool check(const char *path, const char *kind, int line, int column)
 {
-    found f = read_one(path);
+    found f = read_one(path, NULL);
     if (strcmp(f.kind, kind) == 0 && f.line == line && f.column == column) return true;
     print_error("%s: wanted %s:%d:%d, found %s:%d:%d\n", path, kind, line, column, f.kind, f.line, f.column);
     return false;
@@ -81,7 +81,8 @@ static void test_files(void **state)
         assert_non_null(f);
         assert_non_null(fgets(line, sizeof line, f));
         fclose(f);
-        if (sscanf(line, "# %32[a-z-]:%d:%d", kind, &at_line, &at_column) != 3) fail_msg("%s: no expectation in line 1", path);
+        if (sscanf(line, "# %32[a-z-]:%d:%d", kind, &at_line, &at_column) != 3)
+            fail_msg("%s: no expectation in line 1", path);
         if (!kind_of(kind)) fail_msg("%s: no kind '%s'", path, kind);
         bad += !check(path, kind, at_line, at_column);
         n++;
@@ -91,7 +92,7 @@ static void test_files(void **state)
     assert_true(n > 100);
 }
 
-/* The table's example of a kind shows that kind, with the severity and the status of the table. */
+/* The table's example of a kind shows that kind, with the severity of the table; a file of tests/data/invalid too. */
 static void test_examples(void **state)
 {
     (void)state;
@@ -101,11 +102,11 @@ static void test_examples(void **state)
         assert_ptr_equal(kind_of(k->name), k);
         assert_int_equal(k->warning, k->status == KILN_OK);
         if (!k->example) continue;
+        found f = read_one("example.yaml", k->example);
+        if (strcmp(f.kind, k->name) != 0 || f.error == k->warning) fail_msg("the example of %s gives %s", k->name, f.kind);
         char path[1024];
-        snprintf(path, sizeof path, "%s/invalid/%s", KILN_TEST_DATA, k->example);
-        found f = read_one(path);
-        assert_string_equal(f.kind, k->name);
-        assert_int_equal(f.error, !k->warning);
+        snprintf(path, sizeof path, "%s/invalid/%s.yaml", KILN_TEST_DATA, k->name);
+        if (access(path, R_OK) != 0) fail_msg("there is no %s", path);
     }
 }
 
@@ -121,10 +122,13 @@ static void test_shared_cases(void **state)
     int bad = 0;
     size_t i;
     json_t *row;
-    json_array_foreach(json_object_get(root, "files"), i, row) {
+    json_array_foreach(json_object_get(root, "files"), i, row)
+    {
         char path[1024];
-        snprintf(path, sizeof path, "%s/graphs/invalid/%s", KILN_CASES, json_string_value(json_object_get(row, "file")));
-        bad += !check(path, json_string_value(json_object_get(row, "kind")), (int)json_integer_value(json_object_get(row, "line")),
+        snprintf(path, sizeof path, "%s/graphs/invalid/%s", KILN_CASES,
+                 json_string_value(json_object_get(row, "file")));
+        bad += !check(path, json_string_value(json_object_get(row, "kind")),
+                      (int)json_integer_value(json_object_get(row, "line")),
                       (int)json_integer_value(json_object_get(row, "column")));
     }
     json_decref(root);

@@ -92,11 +92,13 @@ static const char *const forms[] = {
     "  target_field: anchor_position\n"
     "  transform: scale_2.5\n",
 
-    "{\"nodes\": [{\"type\": \"SpringDamperNode\", \"name\": \"a\", \"timestep\": 0.25, \"params\": {\"mass\": 2.0}},\r\n"
+    "{\"nodes\": [{\"type\": \"SpringDamperNode\", \"name\": \"a\", \"timestep\": 0.25, \"params\": {\"mass\": "
+    "2.0}},\r\n"
     "  {\"type\": \"BallNode\", \"name\": \"b\", \"timestep\": 0.5, \"params\": {}}],\r\n"
     " \"param_specs\": {}, \"coupling_groups\": [], \"external_inputs\": [],\r\n"
     " \"edges\": [{\"source_node\": \"b\", \"target_node\": \"a\", \"source_field\": \"position\",\r\n"
-    "   \"target_field\": \"anchor_position\", \"transform\": \"scale_2.5\", \"additive\": false, \"mapping\": null}]}\r\n",
+    "   \"target_field\": \"anchor_position\", \"transform\": \"scale_2.5\", \"additive\": false, \"mapping\": "
+    "null}]}\r\n",
 
     "\xef\xbb\xbf" /* a byte order mark */
     "let: {h: 1/4}\n"
@@ -160,8 +162,9 @@ static void test_let(void **state)
 static void test_not_finite(void **state)
 {
     fixture *f = *state;
-    kn_graph_model *g = graph_of(f, "nodes:\n- {type: BallNode, name: b, timestep: 1,"
-                                    " params: {gravity: \"-Infinity\", elasticity: \"NaN\", initial_position: .inf}}\n");
+    kn_graph_model *g = graph_of(f,
+                                 "nodes:\n- {type: BallNode, name: b, timestep: 1,"
+                                 " params: {gravity: \"-Infinity\", elasticity: \"NaN\", initial_position: .inf}}\n");
     assert_true(number(g, "b", "gravity") == -HUGE_VAL && isnan(number(g, "b", "elasticity")));
     assert_true(number(g, "b", "initial_position") == HUGE_VAL);
     assert_fails(f, "nodes: {b: {type: ball, timestep: 1, gravity: \"NaN\"}}\n", "unknown-name");
@@ -173,16 +176,17 @@ static void test_not_finite(void **state)
 static void test_parameters(void **state)
 {
     fixture *f = *state;
-    kn_graph_model *g = graph_of(f, "timestep: 0.1\n"
-                                    "nodes:\n"
-                                    "  body: {type: rigid_body, inertia: [1, 2*2, 3], constraints: {z: 0.5, rx: 1 - 1}}\n"
-                                    "  watch:\n"
-                                    "    type: health_check\n"
-                                    "    checks: {a: {finite: true, min: -1}, b: {max_abs: 2*3}, c: {finite: false, max: null}}\n"
-                                    "  mud: {type: rigid_body_2d}\n"
-                                    "edges:\n  - watch.b = body.position\n  - watch.other = body.velocity\n"
-                                    "  - mud.force[1] = body.position[2]\n"
-                                    "external_inputs: [{input: mud.torque}]\n");
+    kn_graph_model *g = graph_of(
+        f, "timestep: 0.1\n"
+           "nodes:\n"
+           "  body: {type: rigid_body, inertia: [1, 2*2, 3], constraints: {z: 0.5, rx: 1 - 1}}\n"
+           "  watch:\n"
+           "    type: health_check\n"
+           "    checks: {a: {finite: true, min: -1}, b: {max_abs: 2*3}, c: {finite: false, max: null}}\n"
+           "  mud: {type: rigid_body_2d}\n"
+           "edges:\n  - watch.b = body.position\n  - watch.other = body.velocity\n"
+           "  - mud.force[1] = body.position[2]\n"
+           "external_inputs: [{input: mud.torque}]\n");
     const kn_param *p = kn_node_param(node_of(g, "body"), "inertia");
     assert_true(p->given && p->n == 3 && p->v[1] == 4);
     p = kn_node_param(node_of(g, "body"), "gravity");
@@ -250,18 +254,19 @@ static void test_cells(void **state)
 static void test_loops(void **state)
 {
     fixture *f = *state;
-    kn_graph_model *g = graph_of(f, "let: {N: 4}\n"
-                                    "timestep: 1\n"
-                                    "nodes:\n"
-                                    "  - {for: i in 1..N-1, name: \"s{i}\", type: spring, mass: i/2}\n"
-                                    "  - {for: 'i in 0..2, j in 0..i', name: \"p_{10*i + j}\", type: table, position: 10*i + j}\n"
-                                    "  - {for: i in 3..2, name: none, type: table}\n"
-                                    "edges:\n"
-                                    "  - {for: i in 1..2, edge: \"s{i}.anchor_position += {i/4}*s{i + 1}.position\"}\n"
-                                    "  - {for: \"i in min(1, 2)..1\", source_node: \"s{i}\", source_field: velocity, target_node: \"s{i+2}\","
-                                    " target_field: anchor_position, transform: \"scale_{i}\"}\n"
-                                    "coupling_groups:\n"
-                                    "  - {for: i in 1..2, nodes: [\"p_{i}0\", \"p_{i}1\"], max_iterations: 3*i}\n");
+    kn_graph_model *g = graph_of(
+        f, "let: {N: 4}\n"
+           "timestep: 1\n"
+           "nodes:\n"
+           "  - {for: i in 1..N-1, name: \"s{i}\", type: spring, mass: i/2}\n"
+           "  - {for: 'i in 0..2, j in 0..i', name: \"p_{10*i + j}\", type: table, position: 10*i + j}\n"
+           "  - {for: i in 3..2, name: none, type: table}\n"
+           "edges:\n"
+           "  - {for: i in 1..2, edge: \"s{i}.anchor_position += {i/4}*s{i + 1}.position\"}\n"
+           "  - {for: \"i in min(1, 2)..1\", source_node: \"s{i}\", source_field: velocity, target_node: \"s{i+2}\","
+           " target_field: anchor_position, transform: \"scale_{i}\"}\n"
+           "coupling_groups:\n"
+           "  - {for: i in 1..2, nodes: [\"p_{i}0\", \"p_{i}1\"], max_iterations: 3*i}\n");
     assert_int_equal(g->n_nodes, 9);
     assert_true(number(g, "s3", "mass") == 1.5 && number(g, "p_21", "position") == 21);
     assert_int_equal(kn_graph_find(g, "none"), -1);
@@ -299,10 +304,12 @@ static const struct {
     {"rod.left_temperature = tanh(rod.temperature[1])", KN_EDGE_EXPR, 0, true, 1, -1, 0},
     {"{edge: body.torque = body.velocity, transform: negate}", KN_EDGE_NEGATE, 0, false, 0, -1, 1},
     {"{edge: body.torque += body.velocity, additive: true}", KN_EDGE_NONE, 0, false, 0, -1, 1},
-    {"{source_node: rod, source_field: temperature, target_node: p, target_field: anchor_position, transform: extract_second_last}",
+    {"{source_node: rod, source_field: temperature, target_node: p, target_field: anchor_position, transform: "
+     "extract_second_last}",
      KN_EDGE_NONE, 0, true, 2, -1, 0},
-    {"{source_node: q, source_field: position, target_node: p, target_field: anchor_position, transform: scale_-1e-3}", KN_EDGE_SCALE,
-     -1e-3, false, 0, -1, 0},
+    {"{source_node: q, source_field: position, target_node: p, target_field: anchor_position, transform: "
+     "scale_-1e-3}",
+     KN_EDGE_SCALE, -1e-3, false, 0, -1, 0},
 };
 
 static void test_edges(void **state)
@@ -311,12 +318,15 @@ static void test_edges(void **state)
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         char text[1024];
         snprintf(text, sizeof text,
-                 "let: {k: 3}\ntimestep: 0.01\nnodes:\n  p: {type: spring}\n  q: {type: spring}\n  rod: {type: heat, n_cells: 4}\n"
-                 "  body: {type: rigid_body}\nedges:\n  - %s\n", edges[i].text);
+                 "let: {k: 3}\ntimestep: 0.01\nnodes:\n  p: {type: spring}\n  q: {type: spring}\n  rod: {type: heat, "
+                 "n_cells: 4}\n"
+                 "  body: {type: rigid_body}\nedges:\n  - %s\n",
+                 edges[i].text);
         const kn_edge *e = &graph_of(f, text)->edges[0];
-        bool ok = e->op == edges[i].op && (e->op != KN_EDGE_SCALE || e->factor == edges[i].factor) && e->indexed == edges[i].indexed &&
-                  (!e->indexed || e->index == edges[i].index) && (e->placed ? e->place : -1) == edges[i].place &&
-                  e->shape.rank == edges[i].rank && e->additive == (strstr(edges[i].text, "+=") != NULL) &&
+        bool ok = e->op == edges[i].op && (e->op != KN_EDGE_SCALE || e->factor == edges[i].factor) &&
+                  e->indexed == edges[i].indexed && (!e->indexed || e->index == edges[i].index) &&
+                  (e->placed ? e->place : -1) == edges[i].place && e->shape.rank == edges[i].rank &&
+                  e->additive == (strstr(edges[i].text, "+=") != NULL) &&
                   (e->expr != NULL) == (e->op == KN_EDGE_EXPR) && e->at.line == 9;
         if (!ok) fail_msg("%s is read as something else", edges[i].text);
     }
@@ -332,8 +342,11 @@ static void test_mapping(void **state)
     static const struct {
         const char *mapping, *kind;
     } rows[] = {
-        {"nearest_neighbor, points: {source_points: {node: a, field: grid_x}, target_points: {node: b, field: grid_x}}", "unsupported"},
-        {"projection_1d, points: {source_boundaries: {linspace: [0, 1, 5]}, target_boundaries: [0, 0.5, 1]}", "unsupported"},
+        {"nearest_neighbor, points: {source_points: {node: a, field: grid_x}, target_points: {node: b, field: "
+         "grid_x}}",
+         "unsupported"},
+        {"projection_1d, points: {source_boundaries: {linspace: [0, 1, 5]}, target_boundaries: [0, 0.5, 1]}",
+         "unsupported"},
         {"matrix, points: {H: [[1, 0, 0, 0], [0, 0, 0, 1]]}", "unsupported"},
         {"matrix, points: {H: {inline: [[1, 0], [0, 1]], dtype: float64}}", "shape-mismatch"},
         {"matrix, points: {H: [1, 2]}", "shape-mismatch"},
@@ -348,7 +361,8 @@ static void test_mapping(void **state)
         char all[1024];
         snprintf(all, sizeof all,
                  "timestep: 1e-3\nnodes: {a: {type: heat, n_cells: 4}, b: {type: heat, n_cells: 2}}\n"
-                 "edges:\n  - edge: b.heat_source = a.temperature\n    mapping: {kind: %s}\n", rows[i].mapping);
+                 "edges:\n  - edge: b.heat_source = a.temperature\n    mapping: {kind: %s}\n",
+                 rows[i].mapping);
         assert_fails(f, all, rows[i].kind);
     }
 }
@@ -358,16 +372,17 @@ static void test_mapping(void **state)
 static void test_inputs(void **state)
 {
     fixture *f = *state;
-    kn_graph_model *g = graph_of(f, "let: {w: 2}\n"
-                                    "timestep: 0.01\n"
-                                    "nodes: {a: {type: spring}, rod: {type: heat, n_cells: 3}, body: {type: rigid_body}}\n"
-                                    "external_inputs:\n"
-                                    "  - {input: a.anchor_position, value: w*t + step}\n"
-                                    "  - {input: rod.heat_source, value: x*t + i}\n"
-                                    "  - {input: rod.left_temperature, value: 300 + timestep}\n"
-                                    "  - {target_node: body, target_field: force, shape: [3], dtype: float32, value: [1, \"w*t\", -1]}\n"
-                                    "  - {input: body.torque, value: 7}\n"
-                                    "  - {input: rod.right_temperature}\n");
+    kn_graph_model *g = graph_of(
+        f, "let: {w: 2}\n"
+           "timestep: 0.01\n"
+           "nodes: {a: {type: spring}, rod: {type: heat, n_cells: 3}, body: {type: rigid_body}}\n"
+           "external_inputs:\n"
+           "  - {input: a.anchor_position, value: w*t + step}\n"
+           "  - {input: rod.heat_source, value: x*t + i}\n"
+           "  - {input: rod.left_temperature, value: 300 + timestep}\n"
+           "  - {target_node: body, target_field: force, shape: [3], dtype: float32, value: [1, \"w*t\", -1]}\n"
+           "  - {input: body.torque, value: 7}\n"
+           "  - {input: rod.right_temperature}\n");
     double v[3];
     assert_int_equal(g->n_inputs, 6);
     assert_int_equal(g->inputs[0].value.kind, KN_VALUE_TIME);
@@ -411,28 +426,30 @@ static void test_rows(void **state)
 static void test_groups(void **state)
 {
     fixture *f = *state;
-    kn_graph_model *g = graph_of(f, "timestep: 0.1\n"
-                                    "nodes:\n  - {for: i in 1..4, name: \"n{i}\", type: spring}\n"
-                                    "  - {for: i in 1..2, name: \"m{i}\", type: spring}\n"
-                                    "edges:\n"
-                                    "  - {for: i in 1..3, edge: \"n{i}.anchor_position = n{i+1}.position\"}\n"
-                                    "  - m1.anchor_position = m2.position\n"
-                                    "coupling_groups:\n"
-                                    "  - nodes: [n2, n1]\n"
-                                    "    acceleration: fixed\n"
-                                    "    relaxation: 1/2\n"
-                                    "    iteration_mode: jacobi\n"
-                                    "    max_iterations: 30\n"
-                                    "    tolerance: 1e-3\n"
-                                    "  - {nodes: [n3, n4], convergence_norm: mixed, rtol: 1e-4, atol: 0.1, tolerance: null, solver: ift,"
-                                    " accelerated_fields: null, subcycling: false, linear_solver: gmres}\n"
-                                    "  - {nodes: \"m*\"}\n");
+    kn_graph_model *g = graph_of(
+        f, "timestep: 0.1\n"
+           "nodes:\n  - {for: i in 1..4, name: \"n{i}\", type: spring}\n"
+           "  - {for: i in 1..2, name: \"m{i}\", type: spring}\n"
+           "edges:\n"
+           "  - {for: i in 1..3, edge: \"n{i}.anchor_position = n{i+1}.position\"}\n"
+           "  - m1.anchor_position = m2.position\n"
+           "coupling_groups:\n"
+           "  - nodes: [n2, n1]\n"
+           "    acceleration: fixed\n"
+           "    relaxation: 1/2\n"
+           "    iteration_mode: jacobi\n"
+           "    max_iterations: 30\n"
+           "    tolerance: 1e-3\n"
+           "  - {nodes: [n3, n4], convergence_norm: mixed, rtol: 1e-4, atol: 0.1, tolerance: null, solver: ift,"
+           " accelerated_fields: null, subcycling: false, linear_solver: gmres}\n"
+           "  - {nodes: \"m*\"}\n");
     assert_string_equal(f->kinds, "");
     assert_int_equal(g->n_groups, 3);
     const kn_group *a = &g->groups[0], *b = &g->groups[1], *c = &g->groups[2];
     assert_true(a->n_nodes == 2 && a->nodes[0] == 1 && a->nodes[1] == 0 && a->timestep == 0.1);
     assert_true(a->acceleration == KN_ACC_FIXED && a->relaxation == 0.5 && a->iteration_mode == KN_JACOBI);
-    assert_true(a->max_iterations == 30 && a->tolerance == 1e-3 && a->convergence_norm == KN_NORM_L2 && a->rtol == 1e-6);
+    assert_true(a->max_iterations == 30 && a->tolerance == 1e-3 && a->convergence_norm == KN_NORM_L2 &&
+                a->rtol == 1e-6);
     assert_true(b->convergence_norm == KN_NORM_MIXED && b->rtol == 1e-4 && b->atol == 0.1 && b->tolerance == 1e-6);
     assert_int_equal(b->option_at[KN_OPTION_TOLERANCE].line, 0);
     assert_true(c->n_nodes == 2 && c->nodes[0] == 4 && c->max_iterations == 10 && c->waveform_iterations == 1);
@@ -452,17 +469,19 @@ static void test_warnings(void **state)
                 "  - {edge: b.anchor_position += 2*a.position, source_units: K, target_units: m}\n"
                 "coupling_groups:\n"
                 "  - {nodes: [a, b], rtol: 1e-3, tolerance: 1e-6, relaxation: 2, max_iterations: 1}\n");
-    assert_string_equal(f->kinds, "overwritten-input unit-mismatch unit-mismatch inert-option inert-option disconnected ");
+    assert_string_equal(f->kinds,
+                        "overwritten-input unit-mismatch unit-mismatch inert-option inert-option disconnected ");
 }
 
 static void test_rates(void **state)
 {
     fixture *f = *state;
-    kn_graph_model *g = graph_of(f, "nodes:\n"
-                                    "  fast: {type: ball, timestep: 0.002}\n"
-                                    "  middle: {type: ball, timestep: 0.006}\n"
-                                    "  slow: {type: ball, timestep: 0.03}\n"
-                                    "edges: [fast.table_position = middle.position, slow.table_position = middle.position]\n");
+    kn_graph_model *g = graph_of(
+        f, "nodes:\n"
+           "  fast: {type: ball, timestep: 0.002}\n"
+           "  middle: {type: ball, timestep: 0.006}\n"
+           "  slow: {type: ball, timestep: 0.03}\n"
+           "edges: [fast.table_position = middle.position, slow.table_position = middle.position]\n");
     assert_true(fabs(g->base_timestep - 0.002) < 1e-15);
     assert_true(g->nodes[0].divider == 1 && g->nodes[1].divider == 3 && g->nodes[2].divider == 15);
 }
@@ -474,7 +493,8 @@ static void test_run(void **state)
                                     "edges: [ab.table_position = rod1.position]\n"
                                     "run: {steps: 10*2, record: [0, 5, 20], fields: [\"r*.pos*\", ab.velocity]}\n");
     assert_true(g->run.has_steps && g->run.steps == 20 && g->run.record == KN_RECORD_LIST && g->run.n_list == 3);
-    assert_true(kn_run_records(g, node_of(g, "rod1"), "position") && !kn_run_records(g, node_of(g, "rod1"), "velocity"));
+    assert_true(kn_run_records(g, node_of(g, "rod1"), "position") &&
+                !kn_run_records(g, node_of(g, "rod1"), "velocity"));
     assert_true(kn_run_records(g, node_of(g, "ab"), "velocity") && !kn_run_records(g, node_of(g, "ab"), "position"));
     g = graph_of(f, "nodes: {}\nrun: {steps: null, record: 5}\n");
     assert_true(!g->run.has_steps && g->run.record == KN_RECORD_EVERY && g->run.every == 5 && g->n_nodes == 0);
@@ -517,7 +537,8 @@ static void test_large(void **state)
     n += (size_t)snprintf(s + n, cap - n, "timestep: 1\nnodes:\n");
     for (int i = 0; i < N; i++) n += (size_t)snprintf(s + n, cap - n, "  s%d: {type: spring, mass: %d + 1}\n", i, i);
     n += (size_t)snprintf(s + n, cap - n, "edges:\n");
-    for (int i = 1; i < N; i++) n += (size_t)snprintf(s + n, cap - n, "- s%d.anchor_position = 0.5*s%d.position\n", i, i - 1);
+    for (int i = 1; i < N; i++)
+        n += (size_t)snprintf(s + n, cap - n, "- s%d.anchor_position = 0.5*s%d.position\n", i, i - 1);
     n += (size_t)snprintf(s + n, cap - n, "coupling_groups:\n- nodes:\n");
     for (int i = 0; i < N; i++) n += (size_t)snprintf(s + n, cap - n, "  - s%d\n", i);
     snprintf(s + n, cap - n, "external_inputs: [{input: s0.anchor_position, value: 1}]\n");
@@ -526,8 +547,10 @@ static void test_large(void **state)
     assert_int_equal(g->n_edges, N - 1);
     assert_int_equal(g->groups[0].n_nodes, N);
     assert_true(number(g, "s777", "mass") == 778);
-    g = graph_of(f, "timestep: 1\nnodes:\n- {for: i in 1..100000, name: \"t{i}\", type: table, position: i}\n"
-                    "- {name: a, type: spring}\nedges:\n- {for: i in 1..100000, edge: \"a.anchor_position += t{i}.position\"}\n");
+    g = graph_of(
+        f,
+        "timestep: 1\nnodes:\n- {for: i in 1..100000, name: \"t{i}\", type: table, position: i}\n"
+        "- {name: a, type: spring}\nedges:\n- {for: i in 1..100000, edge: \"a.anchor_position += t{i}.position\"}\n");
     assert_int_equal(g->n_nodes, 100001);
     assert_int_equal(g->n_edges, 100000);
     assert_true(number(g, "t99999", "position") == 99999);
@@ -542,28 +565,29 @@ static void test_large(void **state)
 
 /* ---- the n-th allocation fails ---- */
 
-static const char rich[] = "title: everything\n"
-                           "let: {n: 6, h: 1/n}\n"
-                           "timestep: 1e-3\n"
-                           "nodes:\n"
-                           "  - {for: 'i in 1..2, j in 1..i', name: \"s{i}_{j}\", type: spring, mass: i}\n"
-                           "  - {name: rod, type: heat, n_cells: n, initial_temperature: [1, 2, \"sin(h)\", 4, 5, 6]}\n"
-                           "  - {name: rod2, type: heat, n_cells: n, initial_temperature: 300 + 5*sin(pi*x)}\n"
-                           "  - {name: body, type: rigid_body, constraints: {x: 1}}\n"
-                           "  - {name: w, type: health_check, checks: {v: {min: 0}}}\n"
-                           "edges:\n"
-                           "  - &e s1_1.anchor_position = 2*s2_1.position\n"
-                           "  - {edge: \"s2_{1}.anchor_position += 1 + rod.temperature[-1]^2\", target_units: K}\n"
-                           "  - {source_node: rod, source_field: temperature, target_node: rod2, target_field: heat_source}\n"
-                           "  - body.force[1] = s1_1.spring_force\n"
-                           "  - w.v = body.position\n"
-                           "external_inputs:\n"
-                           "  - {input: rod.heat_source, value: x*t}\n"
-                           "  - {input: body.torque, value: [1, 2*t, 3]}\n"
-                           "coupling_groups:\n"
-                           "  - {nodes: \"s?_1\", tolerance: 1e-3, atol: 1}\n"
-                           "initial_state: {rod: {temperature: i}}\n"
-                           "run: {steps: 3, record: [0, 1], fields: [\"rod*.*\"]}\n";
+static const char rich[] =
+    "title: everything\n"
+    "let: {n: 6, h: 1/n}\n"
+    "timestep: 1e-3\n"
+    "nodes:\n"
+    "  - {for: 'i in 1..2, j in 1..i', name: \"s{i}_{j}\", type: spring, mass: i}\n"
+    "  - {name: rod, type: heat, n_cells: n, initial_temperature: [1, 2, \"sin(h)\", 4, 5, 6]}\n"
+    "  - {name: rod2, type: heat, n_cells: n, initial_temperature: 300 + 5*sin(pi*x)}\n"
+    "  - {name: body, type: rigid_body, constraints: {x: 1}}\n"
+    "  - {name: w, type: health_check, checks: {v: {min: 0}}}\n"
+    "edges:\n"
+    "  - &e s1_1.anchor_position = 2*s2_1.position\n"
+    "  - {edge: \"s2_{1}.anchor_position += 1 + rod.temperature[-1]^2\", target_units: K}\n"
+    "  - {source_node: rod, source_field: temperature, target_node: rod2, target_field: heat_source}\n"
+    "  - body.force[1] = s1_1.spring_force\n"
+    "  - w.v = body.position\n"
+    "external_inputs:\n"
+    "  - {input: rod.heat_source, value: x*t}\n"
+    "  - {input: body.torque, value: [1, 2*t, 3]}\n"
+    "coupling_groups:\n"
+    "  - {nodes: \"s?_1\", tolerance: 1e-3, atol: 1}\n"
+    "initial_state: {rod: {temperature: i}}\n"
+    "run: {steps: 3, record: [0, 1], fields: [\"rod*.*\"]}\n";
 
 static void test_no_memory(void **state)
 {
