@@ -6,8 +6,9 @@
  * Cost:   linear in the bodies
  * Switch: --skip licm
  *
- * What is moved becomes a constant of the loop. It is worth it for scalars, for arrays that are not larger than what they are made
- * of, and for arrays behind an expensive operation that are not larger than all else the loop holds. Every operation is total, so
+ * What is moved becomes a constant of the loop. It is worth it for scalars, and for arrays behind an expensive operation that are
+ * not larger than what they are made of or than all else the loop holds: a cheap operation on an array costs less inside a fused
+ * nest than reading its stored result. Every operation is total, so
  * that a loop without trips only loses time. What moved code needs and cannot itself be held (a broadcast) is made twice.
  *
  * Before:
@@ -127,7 +128,7 @@ static bool worth(const search *s, const kn_eqn *e)
     if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(s->j, e->in[0]).rank == 0) return false; /* simplify would make it inside */
     if (size <= e->nout) return true;
     if (is_free(e)) return false;
-    return size <= s->leaves[e->out[0]] || (s->costly[e->out[0]] && size <= s->held);
+    return s->costly[e->out[0]] && (size <= s->leaves[e->out[0]] || size <= s->held);
 }
 
 static void want(search *s, kn_atom a)
@@ -234,30 +235,17 @@ static kiln_status hoist(kn_rw *rw, const kn_jaxpr **body, const kn_atom **const
     return KILN_OK;
 }
 
-static kiln_status makes_a_trip(kn_rw *rw, const kn_while *w, bool *trips)
-{
-    const kn_lit **operands = KN_NEWN(&rw->pm->scratch, const kn_lit *, w->cond->nin);
-    KILN_TRY_MEM(rw->pm->ctx, operands);
-    for (uint32_t i = 0; i < w->cond->nin; i++) {
-        kn_atom a = i < w->cond_nconsts ? w->cond_in[i] : w->init[i - w->cond_nconsts];
-        if (kn_is_literal(a)) operands[i] = &rw->b.lits.v[kn_literal_index(a)];
-    }
-    kiln_status status = KILN_OK;
-    bool go = false;
-    *trips = kn_first_condition(rw->pm, w->cond, operands, &go, &status) && go;
-    return status;
-}
-
 static kiln_status move_out(kn_rw *rw, kn_eqn *e, bool *changed)
 {
     kn_while w = kn_while_of(e);
     uint32_t before = w.cond_nconsts + w.body_nconsts;
+    uint32_t trips;
     int64_t held = 0;
-    bool trips = false;
+    bool ends;
     for (uint32_t i = 0; i < e->nin; i++) held = add(held, kn_elements(kn_build_type(&rw->b, e->in[i])));
-    KILN_TRY(makes_a_trip(rw, &w, &trips));
+    KILN_TRY(kn_first_trips(rw, &w, 0, &trips, &ends));
     KILN_TRY(hoist(rw, &w.cond, &w.cond_in, &w.cond_nconsts, held, true)); /* the condition always runs */
-    KILN_TRY(hoist(rw, &w.body, &w.body_in, &w.body_nconsts, held, trips));
+    KILN_TRY(hoist(rw, &w.body, &w.body_in, &w.body_nconsts, held, trips > 0));
     if (w.cond_nconsts + w.body_nconsts == before) return KILN_OK;
     *changed = true;
     return kn_while_set(rw->pm, e, &w);
