@@ -2,6 +2,7 @@
 /* Integers of a compile. Target, tier and cache are pinned, so that the same sources give the same integers on any machine. */
 #include "base/ctx.h"
 #include "cli/cli.h"
+#include "kiln/graph.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
 
@@ -75,6 +76,31 @@ static kiln_status count_program(kiln_ctx *ctx, const cli_input *in, json_t *int
     return status;
 }
 
+/* A graph runs a few steps in one piece: what it traced and compiled by then, and its calls. */
+static kiln_status count_graph(kiln_ctx *ctx, const cli_input *in, json_t *into)
+{
+    enum { STEPS = 10 };
+    kiln_graph *g;
+    kiln_graph_result *r = NULL;
+    kiln_prog *p = NULL;
+    kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
+    kiln_graph_run_opts ro = KILN_GRAPH_RUN_OPTS_INIT;
+    o.text = in->bytes.s;
+    ro.steps = ro.chunk_steps = STEPS;
+    KILN_TRY(kiln_graph_load(ctx, in->name, &o, &g));
+    kiln_status status = kiln_graph_run(ctx, g, &ro, &r);
+    if (status == KILN_OK) {
+        take_counters(ctx, into);
+        json_object_set_new(into, "entry_calls", json_integer((json_int_t)kiln_graph_result_calls(r)));
+        status = kiln_graph_program(ctx, g, true, &p);
+    }
+    if (status == KILN_OK) status = count_ops(ctx, p, into);
+    kiln_prog_release(p);
+    kiln_graph_result_release(r);
+    kiln_graph_release(g);
+    return status;
+}
+
 static int count_input(cli *c, const char *path, json_t *all)
 {
     cli_input in;
@@ -85,8 +111,8 @@ static int count_input(cli *c, const char *path, json_t *all)
     code = pinned_context(c, &ctx);
     if (code == CLI_DONE) {
         c->ctx = ctx; /* messages are this context's */
-        if (in.kind != CLI_JAXPR) code = cli_input_refuse(c, &in, "programs and graphs");
-        else if (count_program(ctx, &in, counts) != KILN_OK) code = cli_fail(c);
+        if (in.kind != CLI_JAXPR && in.kind != CLI_GRAPH) code = cli_input_refuse(c, &in, "programs and graphs");
+        else if ((in.kind == CLI_GRAPH ? count_graph : count_program)(ctx, &in, counts) != KILN_OK) code = cli_fail(c);
         c->ctx = own;
         kiln_ctx_release(ctx);
     }

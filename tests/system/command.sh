@@ -118,6 +118,21 @@ run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; hol
 check grep -q '"compile_ms"' t.json
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --dump d; holds d/001-eval-1.traced.jaxpr; check test "$(ls d | wc -l)" -ge 5
 
+# counts and graphs
+run 0 counts f.jaxpr --write counts.json; check test ! -s out; holds counts.json
+run 0 counts f.jaxpr --check counts.json; says "no count moved"
+sed 's/"compiles": 1/"compiles": 2/' counts.json > moved.json
+run 1 counts f.jaxpr --check moved.json; says "f.jaxpr: compiles: 1, was 2"
+KILN_TIER=0 KILN_TARGET=x86-64-v4 run 0 counts f.jaxpr --check counts.json
+run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
+run 2 counts f.jaxpr --check nowhere.json
+cp "$KILN_SOURCE/examples/graphs/pair.yaml" pair.yaml
+run 0 check pair.yaml; says "1 passed, 0 failed"
+run 0 show pair.yaml --program step --stage optimised; check test -s out
+run 0 counts pair.yaml; says "entry_calls    1"; says "compiles       1"
+run 2 show f.jaxpr --program step; complains "--program belongs to graphs"
+run 2 eval pair.yaml; complains "kiln eval takes a program"
+
 # what a reader sees while a file is written: the old one or the new one
 mkdir -p ro && cp r.npz ro/r.npz && chmod 555 ro
 if [ "$(id -u)" -ne 0 ]; then run 3 eval f.jaxpr 'f64[3]:1' 'f64[]:2' -o ro/r.npz; check cmp -s r.npz ro/r.npz; fi
