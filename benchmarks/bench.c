@@ -136,7 +136,7 @@ static uint64_t calibrate(const bench_side *s, double least)
     }
 }
 
-enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 401 };
+enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 1200, BATCHES = 3 };
 
 /* One round: both sides, in turn the one and the other first. false: a side failed. */
 static bool one_round(const bench_pair *p, const uint64_t *calls, double per, size_t round, double *a, double *v)
@@ -166,6 +166,12 @@ static bench_result result_of(const double *a, const double *v, size_t n, bool t
     return r;
 }
 
+static bool scatters(const double *v, size_t n)
+{
+    bench_stats s = bench_stats_of(v, n);
+    return s.mad > 0.05 * s.median;
+}
+
 bool bench_time(bench *b, const bench_pair *p, bench_result *out)
 {
     if (b->check_only || b->failed) {
@@ -179,9 +185,12 @@ bool bench_time(bench *b, const bench_pair *p, bench_result *out)
     bool ok = calls[0] && (calls[1] || !p->b.name);
     double a[ROUNDS_MOST], v[ROUNDS_MOST], start = bench_now();
     size_t n = 0;
-    while (ok && n < ROUNDS_MOST && (n < ROUNDS_LEAST || bench_now() - start < budget)) {
-        ok = one_round(p, calls, per, n, &a[n], &v[n]);
-        n += ok;
+    for (int batch = 1; ok && batch <= BATCHES; batch++) { /* samples that scatter are followed by more of them */
+        while (ok && n < ROUNDS_MOST && (n < ROUNDS_LEAST || bench_now() - start < batch * budget)) {
+            ok = one_round(p, calls, per, n, &a[n], &v[n]);
+            n += ok;
+        }
+        if (ok && !scatters(a, n) && !(p->b.name && scatters(v, n))) break;
     }
     if (!ok) {
         if (!b->failed) bench_fail(b, "%s: a side could not be timed", p->row);

@@ -78,7 +78,7 @@ typedef struct bench_pair {
     bench_side a, b;     /* b.name NULL: `a` alone */
     double per;          /* what one call holds (steps); 0: 1. Times are given per unit */
     const char *unit;    /* "step", "call" (the default) */
-    double seconds;      /* time to spend on samples; 0: 1.5 */
+    double seconds;      /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
     bench_target target;
     json_t *more;        /* goes into the record; stolen; may be NULL */
 } bench_pair;
