@@ -6,8 +6,9 @@
  * Cost:   linear in the bodies
  * Switch: --skip licm
  *
- * What is moved becomes a constant of the loop. It is worth it for scalars, for arrays that are not larger than what they are made
- * of, and for arrays behind an expensive operation that are not larger than all else the loop holds. Every operation is total, so
+ * What is moved becomes a constant of the loop. It is worth it for scalars, and for arrays behind an expensive operation that are
+ * not larger than what they are made of or than all else the loop holds: a cheap operation on an array costs less inside a fused
+ * nest than reading its stored result. Every operation is total, so
  * that a loop without trips only loses time. What moved code needs and cannot itself be held (a broadcast) is made twice.
  *
  * Before:
@@ -127,7 +128,7 @@ static bool worth(const search *s, const kn_eqn *e)
     if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(s->j, e->in[0]).rank == 0) return false; /* simplify would make it inside */
     if (size <= e->nout) return true;
     if (is_free(e)) return false;
-    return size <= s->leaves[e->out[0]] || (s->costly[e->out[0]] && size <= s->held);
+    return s->costly[e->out[0]] && (size <= s->leaves[e->out[0]] || size <= s->held);
 }
 
 static void want(search *s, kn_atom a)

@@ -101,6 +101,7 @@ typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
 static kiln_status to_loops(compile *c, phase last)
 {
     double start = kn_now_ms();
+    KILN_TRY(kn_prog_runnable(c->ctx, c->p));
     KILN_TRY(dump_prog(c, c->p, "traced"));
     KILN_TRY(kn_lower(c->ctx, c->p, &c->lowered));
     c->info.lower_ms = kn_now_ms() - start;
