@@ -74,7 +74,7 @@ static kiln_status open_locked(kiln_ctx *ctx)
     const kn_codegen *t = get ? get() : NULL;
     if (!t || t->abi != KN_CODEGEN_ABI) {
         dlclose(h);
-        return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %d)", t ? t->abi : 0, KN_CODEGEN_ABI);
+        return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %u)", t ? t->abi : 0, KN_CODEGEN_ABI);
     }
     module.table = t;
     return KILN_OK;
