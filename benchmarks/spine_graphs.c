@@ -276,7 +276,7 @@ static json_t *start_peer(graph_bench *s)
         return NULL;
     }
     if (!peer_python(python, sizeof python)) {
-        bench_skip(s->b, row, "no Python environment at %s; `tools/bench --peers` makes it", python);
+        bench_skip(s->b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", python);
         return NULL;
     }
     const char *const argv[] = {python, spine_path(s->b, "peers/maddening.py", script), NULL};
