@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #define CLI_COMMANDS(X)                                                                            \
+    X(run)                                                                                         \
     X(eval)                                                                                        \
     X(show)                                                                                        \
     X(check)                                                                                       \

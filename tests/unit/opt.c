@@ -91,17 +91,20 @@ typedef struct loop_case {
 
 static const loop_case loops[] = {
     {"p:f64[] = mul s s; q:f64[4] = mul c p", "q, d", "k", 1},                                    /* a scalar */
-    {"p:f64[4] = mul x x; q:f64[4] = add c p", "q, d", "k", 1},                                   /* no larger than its operands */
-    {"p:f64[4] = rev[dimensions=(0,)] x; q:f64[4] = add c p", "q, d", "k", 0},                    /* an index map */
-    {"p:f64[4] = rev[dimensions=(0,)] x; r:f64[4] = mul p p; q:f64[4] = add c r", "q, d", "k", 1}, /* goes with the product */
+    {"p:f64[4] = mul x x; q:f64[4] = add c p", "q, d", "k", 0}, /* cheap: costs less than to read it */
+    {"p:f64[4] = sqrt x; q:f64[4] = add c p", "q, d", "k", 1},
+    {"p:f64[4] = rev[dimensions=(0,)] x; q:f64[4] = add c p", "q, d", "k", 0}, /* an index map */
+    {"p:f64[4] = rev[dimensions=(0,)] x; r:f64[4] = div p s; q:f64[4] = add c r", "q, d", "k", 1}, /* goes with the quotient */
     {"p:f64[4] = broadcast_in_dim s; q:f64[4] = div p c", "q, d", "k", 0},
     {"p:f64[1] = slice[limit_indices=(2,) start_indices=(1,) strides=None] x; r:f64[] = squeeze[dimensions=(0,)] p; q:f64[4] = mul c r", "q, d", "k", 1},
-    {COLUMN ROW "q:f64[4,3] = mul p r; t:f64[4,3] = add d q", "c, t", "k", 0},                    /* an outer product is larger */
-    {COLUMN ROW "q:f64[4,3] = mul p r; w:f64[4,3] = exp q; t:f64[4,3] = add d w", "c, t", "k", 1}, /* than x and y, not than the loop */
+    {COLUMN ROW "q:f64[4,3] = mul p r; t:f64[4,3] = add d q", "c, t", "k", 0},
+    {COLUMN ROW "q:f64[4,3] = mul p r; w:f64[4,3] = exp q; t:f64[4,3] = add d w", "c, t", "k", 1}, /* no larger than the loop */
+    {"p:f64[4,3,9] = broadcast_in_dim[broadcast_dimensions=(0,)] x; w:f64[4,3,9] = exp p; "
+     "t:f64[4,3] = reduce_max[axes=(2,) out_sharding=None] w; u:f64[4,3] = add d t", "c, u", "k", 1}, /* what is made of it moves */
     {"p:f64[4] = iota[dimension=0 dtype=float64 shape=(4,) sharding=None] ; q:f64[4] = add c p", "q, d", "k", 0},
     {"p:f64[4] = iota[dimension=0 dtype=float64 shape=(4,) sharding=None] ; r:f64[4] = sin p; q:f64[4] = add c r", "q, d", "k", 1},
     {"p:f64[4] = dynamic_update_slice x y 0:i32[]; q:f64[4] = add c p", "q, d", "k", 1}, /* copies in every trip */
-    {"p:bool[4] = lt x 0.0:f64[]; w:f64[4] = neg x; r:f64[4] = select_n p x w; q:f64[4] = add c r", "q, d", "k", 1},
+    {"p:bool[4] = lt x 0.0:f64[]; w:f64[4] = neg x; r:f64[4] = select_n p x w; q:f64[4] = add c r", "q, d", "k", 0},
     {INNER "q:f64[4] = mul c v", "q, d", "k", 0}, /* the loop around may make no trip */
     {INNER "q:f64[4] = mul c v", "q, d", "7:i32[]", 1},
     {"p:f64[] = reduce_sum[axes=(0,) out_sharding=None] x; q:f64[4] = mul c p", "q, d", "k", 1},
