@@ -133,35 +133,36 @@ typedef struct compiling {
     kiln_exec_info info;
 } compiling;
 
-static double compile_some(void *user, uint64_t n)
+static bool compile_some(void *user, uint64_t n, bench_taken *t)
 {
     compiling *c = user;
-    double total = 0;
     for (uint64_t i = 0; i < n; i++) {
         kiln_exec *f;
-        double start = bench_now();
+        bench_taken begin = bench_begin();
         if (kiln_compile(c->ctx, c->p, NULL, &f) != KILN_OK) {
             spine_kiln_failed(c->b, c->ctx, "compile");
-            return -1;
+            return false;
         }
-        total += bench_now() - start;
+        bench_taken one = bench_end(begin);
+        t->wall += one.wall, t->processor += one.processor;
         kiln_exec_info_get(f, &c->info);
         const double ms[PHASES] = {c->info.lower_ms, c->info.optimise_ms, c->info.loops_ms, c->info.emit_ms, c->info.load_ms};
         for (int k = 0; k < PHASES && c->n < MOST_COMPILES; k++) c->phase[k][c->n] = ms[k];
         c->n += c->n < MOST_COMPILES;
         kiln_exec_release(f);
     }
-    return total;
+    return true;
 }
 
 /* One compile before the samples: it also loads the code generator. */
 static void time_compile(bench *b, compiling *c, const char *row, double target, double trace_s)
 {
     static const char *const names[PHASES] = {"lower_ms", "optimise_ms", "loops_ms", "emit_ms", "load_ms"};
-    double first = compile_some(c, 1);
-    if (first < 0) return;
+    bench_taken once = {0}, rest = {0};
+    if (!compile_some(c, 1, &once)) return;
+    double first = once.wall;
     c->n = 0;
-    if (compile_some(c, 15) < 0) return; /* for the phases */
+    if (!compile_some(c, 15, &rest)) return; /* for the phases */
     json_t *more = json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:i}", "trace_s", trace_s, "first_compile_s", first, "equations",
                              (json_int_t)c->info.equations, "lowered_ops", (json_int_t)c->info.lowered_ops, "nests", (json_int_t)c->info.nests,
                              "code_bytes", (json_int_t)c->info.code_bytes, "tier", c->info.tier);
@@ -207,20 +208,16 @@ typedef struct process {
     const char *argv[8];
 } process;
 
-static double run_process(void *user, uint64_t n)
+static bool run_process(void *user, uint64_t n, bench_taken *t)
 {
     process *p = user;
-    double total = 0;
     for (uint64_t i = 0; i < n; i++) {
-        int status;
-        double t = bench_command(p->argv, &status);
-        if (t < 0 || status != 0) {
-            bench_fail(p->b, "%s %s %s: exit code %d", p->argv[0], p->argv[1], p->argv[2], status);
-            return -1;
-        }
-        total += t;
+        int code = bench_command(p->argv, t);
+        if (code == 0) continue;
+        bench_fail(p->b, "%s %s %s: exit code %d", p->argv[0], p->argv[1], p->argv[2], code);
+        return false;
     }
-    return total;
+    return true;
 }
 
 /* The last row of what the command wrote equals the state after the same steps made in this process. */
@@ -245,11 +242,7 @@ static void same_as_process(bench *b, kiln_ctx *ctx, kiln_graph *g, const char *
     }
 }
 
-static void remove_folder(const char *folder)
-{
-    int status;
-    bench_command((const char *const[]){"rm", "-rf", folder, NULL}, &status);
-}
+static void remove_folder(const char *folder) { (void)bench_command((const char *const[]){"rm", "-rf", folder, NULL}, NULL); }
 
 static void check_process(bench *b, const char *graph)
 {
@@ -261,7 +254,8 @@ static void check_process(bench *b, const char *graph)
     }
     snprintf(out, sizeof out, "%s/", folder);
     process p = {b, {bench_kiln(b), "run", graph, "--steps", "1000", "-o", out, NULL}};
-    kiln_graph *g = run_process(&p, 1) < 0 ? NULL : spine_graph(b, ctx, "../examples/graphs/pair.yaml");
+    bench_taken t = {0};
+    kiln_graph *g = !run_process(&p, 1, &t) ? NULL : spine_graph(b, ctx, "../examples/graphs/pair.yaml");
     kiln_graph_run_opts opts = KILN_GRAPH_RUN_OPTS_INIT;
     kiln_graph_result *r = NULL;
     opts.steps = 1000;
