@@ -40,15 +40,15 @@ static kiln_val stretch(const kn_node_frame *f)
     return anchor.id ? kiln_sub(f->t, s, anchor) : s;
 }
 
-/* v1 = (v - c dt/m v) - k dt/m stretch */
+/* v1 = (v - c dt/m v) - k stretch dt/m */
 static void update(kn_node_frame *f)
 {
     kiln_trace *t = f->t;
     kiln_val dt_over_m = kiln_div(t, f->dt, kn_frame_param(f, "mass")), v = kn_frame_state(f, "velocity");
     kiln_val damping = kiln_mul(t, kn_frame_param(f, "damping"), dt_over_m);
-    kiln_val stiffness = kiln_mul(t, kn_frame_param(f, "stiffness"), dt_over_m);
     v = kiln_sub(t, v, kiln_mul(t, damping, v));
-    v = kiln_sub(t, v, kiln_mul(t, stiffness, stretch(f)));
+    kiln_val pull = kiln_mul(t, kn_frame_param(f, "stiffness"), stretch(f));
+    v = kiln_sub(t, v, kiln_mul(t, pull, dt_over_m));
     kn_frame_out(f, "position", kiln_add(t, kn_frame_state(f, "position"), kiln_mul(t, v, f->dt)));
     kn_frame_out(f, "velocity", v);
 }
