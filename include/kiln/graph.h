@@ -233,11 +233,15 @@ typedef struct kiln_profile {
 /** Measures where a step's time goes. The graph is the same afterwards: state, parameters, programs, number of steps.
  *  @param opts  may be NULL
  *  Errors: KILN_INVALID a negative number, an interpreted graph; KILN_CANCELLED it was asked to stop; as kiln_graph_step, but a
- *  group that must converge and does not is counted, not an error. Cost: a few compiles, and some hundred steps. Since: 0.1 */
+ *  group that must converge and does not is counted, not an error. Threads: the graph's.
+ *  Cost: a compile of the step twice, of the loop where it is counted, of each node; some hundred steps. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_profile(kiln_ctx *ctx, kiln_graph *g, const kiln_graph_profile_opts *opts, kiln_profile **out);
 KILN_API void kiln_profile_release(kiln_profile *p); /**< NULL is fine */
-/** The report as text or JSON, ended with a newline; freed with kiln_text_free. */
+/** The report as text, ended with a newline; freed with kiln_text_free.
+ *  Errors: KILN_NOMEM. Threads: the context's. Cost: linear in nodes and groups. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_profile_text(kiln_ctx *ctx, const kiln_profile *p, char **text, size_t *n);
+/** The same as JSON.
+ *  Errors: KILN_NOMEM. Threads: the context's. Cost: linear in nodes and groups. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_profile_json(kiln_ctx *ctx, const kiln_profile *p, char **text, size_t *n);
 
 #ifdef __cplusplus
