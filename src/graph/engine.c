@@ -25,6 +25,7 @@ static kiln_status choose_recording(kiln_ctx *ctx, kiln_graph *g)
     }
     r->slots = slots;
     r->steps = g->interpret ? INTERPRETED_ROWS : MOST_ROWS;
+    KILN_TRY(kn_recording_tables(ctx, p, r));
     if (bytes == 0 || bytes > MOST_ROW_BYTES) return KILN_OK;
     r->rows = (int64_t)(HISTORY_BYTES / bytes);
     if (r->rows > r->steps) r->rows = r->steps;
