@@ -64,7 +64,7 @@ static kiln_type row_type(kn_stepping *c, kiln_type t, int64_t rows)
     int64_t *dims = KN_STEP_ARRAY(c, int64_t, (size_t)t.rank + 1);
     if (!dims) return (kiln_type){t.dtype, 0, NULL};
     dims[0] = rows;
-    memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
+    if (t.rank) memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
     return (kiln_type){t.dtype, t.rank + 1, dims};
 }
 
