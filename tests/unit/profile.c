@@ -8,7 +8,6 @@
 #include "graph/profile_number.h"
 
 #include <jansson.h>
-#include <locale.h>
 #include <math.h>
 
 static const char pair[] = "format: graph/1\n"
@@ -136,6 +135,40 @@ static void test_initial_stays(void **state)
     assert_true(*(const float *)kiln_array_read(x) == 2.0f);
     kiln_array_release(x);
     kiln_graph_release(g);
+}
+
+/* The instrumented step computes the same bits, and leaves ticks in the scopes of all nodes. */
+static void test_ticks_change_nothing(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kiln_graph *g = load(ctx, rich), *plain = load(ctx, rich);
+    kn_program p;
+    assert_ok(ctx, kiln_graph_step(ctx, g));
+    assert_ok(ctx, kiln_graph_step(ctx, plain));
+    kn_program_opts o = {.label = "ticks", .ticks = true, .n_donated = kn_n_state(g)};
+    assert_ok(ctx, kn_program_make(ctx, kiln_prog_retain(g->step_program.prog), &o, &p));
+    memcpy(p.buffers, g->step_program.buffers, (p.n_in + (size_t)p.n_out) * sizeof *p.buffers);
+    kiln_exec_info info;
+    kiln_exec_info_get(p.exec, &info);
+    uint64_t *ticks = calloc(info.n_scopes + 1, sizeof *ticks);
+    for (int i = 0; i < 20; i++) {
+        assert_ok(ctx, kn_program_call(ctx, &p, ticks));
+        g->step++;
+        assert_ok(ctx, kiln_graph_step(ctx, plain));
+        for (uint32_t k = 0; k < kn_n_state(g); k++)
+            assert_memory_equal(kiln_array_read(g->state[k]), kiln_array_read(plain->state[k]), kiln_array_bytes(g->state[k]));
+    }
+    for (uint32_t n = 0; n < kiln_graph_n_nodes(g); n++) {
+        char name[64];
+        uint64_t sum = 0;
+        snprintf(name, sizeof name, "node:%s", kiln_graph_node_name(g, n));
+        for (uint32_t i = 0; i < info.n_scopes; i++)
+            if (strstr(kiln_exec_scope(p.exec, i), name)) sum += ticks[i];
+        if (sum == 0) fail_msg("no ticks for %s", name);
+    }
+    free(ticks);
+    kn_program_free(&p);
+    kiln_graph_release(g), kiln_graph_release(plain);
 }
 
 /* ---- names ---- */
@@ -493,6 +526,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_stays), cmocka_unit_test(test_initial_stays), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_ticks_change_nothing),
         cmocka_unit_test(test_counts),      cmocka_unit_test(test_stat_steps),    cmocka_unit_test(test_iterations),
         cmocka_unit_test(test_at_cap),      cmocka_unit_test(test_times),         cmocka_unit_test(test_nodes_alone_scale),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_text),          cmocka_unit_test(test_number_text),
