@@ -8,6 +8,11 @@
 
 enum { OMEGA, NONZERO, FIRST_R };
 
+/* Near the edge of convergence the factor shows every rounding of its two sums, and the number of passes with it. Few scalars
+ * are therefore added up in the plain order that other codes use: r'.(r - r') as one chain of fma; |r - r'|^2 one after the
+ * other, from 8 entries on in 8 chains that combine pairwise, the rest after them. Longer vectors keep the order of reductions. */
+enum { FEW_SCALARS = 32, CHAINS = 8 };
+
 /* Scalars of the members are one vector. */
 kiln_val kn_group_stack(kn_solver *s, const kiln_val *slots)
 {
@@ -78,6 +83,41 @@ static kiln_val dot(kiln_trace *t, kiln_val a, kiln_val b)
     return kiln_sum_all(t, kiln_mul(t, kiln_convert(t, a, KILN_F64), kiln_convert(t, b, KILN_F64)));
 }
 
+static int64_t length_of(kiln_trace *t, kiln_val v) { return kiln_val_type(t, v).rank ? kiln_val_type(t, v).dims[0] : 0; }
+
+static bool few(kiln_trace *t, kiln_val v)
+{
+    int64_t n = length_of(t, v);
+    return n > 0 && n < FEW_SCALARS && kiln_val_type(t, v).rank == 1;
+}
+
+/* One chain of fma: a product whose right side has two columns keeps its k in order. */
+static kiln_val chain_dot(kiln_trace *t, kiln_val a, kiln_val b)
+{
+    static const int64_t zero = 0;
+    int64_t column[2] = {length_of(t, a), 1};
+    kiln_val c = kiln_reshape(t, kiln_convert(t, b, KILN_F64), 2, column), twice[2] = {c, c};
+    c = kiln_concatenate(t, twice, 2, 1);
+    return kiln_item(t, kiln_dot(t, kiln_convert(t, a, KILN_F64), c, &zero, &zero, 1, NULL, NULL, 0), 0);
+}
+
+static kiln_val chain_squares(kiln_trace *t, kiln_val v)
+{
+    v = kiln_convert(t, v, KILN_F64);
+    v = kiln_mul(t, v, v);
+    int64_t n = length_of(t, v), rows = n / CHAINS, first = rows * CHAINS;
+    if (!rows) return kiln_item(t, kiln_cumulative(t, "cumsum", v, 0, false), n - 1);
+    int64_t zero[2] = {0, 0}, at[2] = {rows - 1, 0}, shape[2] = {rows, CHAINS};
+    kiln_val chains = kiln_cumulative(t, "cumsum", kiln_reshape(t, kiln_slice(t, v, zero, &first, NULL), 2, shape), 0, false);
+    chains = kiln_reshape(t, kiln_slice(t, chains, at, shape, NULL), 1, &shape[1]);
+    kiln_val r[CHAINS];
+    for (int64_t k = 0; k < CHAINS; k++) r[k] = kiln_item(t, chains, k);
+    for (int64_t w = 1; w < CHAINS; w *= 2)
+        for (int64_t k = 0; k < CHAINS; k += 2 * w) r[k] = kiln_add(t, r[k], r[k + w]);
+    for (int64_t k = first; k < n; k++) r[0] = kiln_add(t, r[0], kiln_item(t, v, k));
+    return r[0];
+}
+
 static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
                    kiln_val *next_carry)
 {
@@ -93,7 +133,8 @@ static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_
     for (uint32_t i = 0; i < n; i++) {
         const kiln_val *r_was = was + FIRST_R;
         r[i] = kiln_sub(t, ys[i], xs[i]);
-        kiln_val d = kiln_sub(t, r[i], r_was[i]), a = dot(t, r_was[i], d), l = dot(t, d, d), m = kiln_max_all(t, kiln_abs(t, r[i]));
+        kiln_val d = kiln_sub(t, r[i], r_was[i]), m = kiln_max_all(t, kiln_abs(t, r[i]));
+        kiln_val a = few(t, d) ? chain_dot(t, r_was[i], d) : dot(t, r_was[i], d), l = few(t, d) ? chain_squares(t, d) : dot(t, d, d);
         along = along.id ? kiln_add(t, along, a) : a;
         length = length.id ? kiln_add(t, length, l) : l;
         largest = largest.id ? kiln_max(t, largest, m) : m;
