@@ -9,9 +9,10 @@
 enum { OMEGA, NONZERO, FIRST_R };
 
 /* Near the edge of convergence the factor shows every rounding of its two sums, and the number of passes with it. Few scalars
- * are therefore added up in the plain order that other codes use: r'.(r - r') as one chain of fma; |r - r'|^2 one after the
- * other, from 8 entries on in 8 chains that combine pairwise, the rest after them. Longer vectors keep the order of reductions. */
-enum { FEW_SCALARS = 32, CHAINS = 8 };
+ * are therefore added up in the plain order that other codes use: r'.(r - r') as one chain of fma, behind four lanes of four
+ * products where there are 16; |r - r'|^2 one after the other, from 8 entries on in 8 chains that combine pairwise, the rest
+ * after them. Longer vectors keep the order of reductions. */
+enum { FEW_SCALARS = 32, CHAINS = 8, LANES = 4, TILE = LANES * LANES };
 
 /* Scalars of the members are one vector. */
 kiln_val kn_group_stack(kn_solver *s, const kiln_val *slots)
@@ -101,16 +102,38 @@ static kiln_val chain_dot(kiln_trace *t, kiln_val a, kiln_val b)
     return kiln_item(t, kiln_dot(t, kiln_convert(t, a, KILN_F64), c, &zero, &zero, 1, NULL, NULL, 0), 0);
 }
 
-static kiln_val chain_squares(kiln_trace *t, kiln_val v)
+/* Row `row` of a [rows, columns] array, after a running sum down its columns: their totals. */
+static kiln_val column_totals(kiln_trace *t, kiln_val v, int64_t rows, int64_t columns)
+{
+    int64_t shape[2] = {rows, columns}, at[2] = {rows - 1, 0};
+    v = kiln_cumulative(t, "cumsum", kiln_reshape(t, v, 2, shape), 0, false);
+    return kiln_reshape(t, kiln_slice(t, v, at, shape, NULL), 1, &shape[1]);
+}
+
+static kiln_val few_dot(kiln_trace *t, kiln_val a, kiln_val b)
+{
+    int64_t n = length_of(t, a), zero = 0, tile = TILE, one = 1;
+    if (n < TILE) return chain_dot(t, a, b);
+    a = kiln_convert(t, a, KILN_F64);
+    b = kiln_convert(t, b, KILN_F64);
+    kiln_val p = kiln_mul(t, kiln_slice(t, a, &zero, &tile, NULL), kiln_slice(t, b, &zero, &tile, NULL));
+    p = column_totals(t, p, LANES, LANES);
+    kiln_val even = kiln_add(t, kiln_item(t, p, 0), kiln_item(t, p, 2)), odd = kiln_add(t, kiln_item(t, p, 1), kiln_item(t, p, 3));
+    kiln_val sum = kiln_reshape(t, kiln_add(t, even, odd), 1, &one);
+    if (n == TILE) return kiln_item(t, sum, 0);
+    kiln_val left[2] = {sum, kiln_slice(t, a, &tile, &n, NULL)};
+    kiln_val right[2] = {kiln_reshape(t, kiln_scalar(t, KILN_F64, 1), 1, &one), kiln_slice(t, b, &tile, &n, NULL)};
+    return chain_dot(t, kiln_concatenate(t, left, 2, 0), kiln_concatenate(t, right, 2, 0)); /* goes on from the sum */
+}
+
+static kiln_val few_squares(kiln_trace *t, kiln_val v)
 {
     v = kiln_convert(t, v, KILN_F64);
     v = kiln_mul(t, v, v);
     int64_t n = length_of(t, v), rows = n / CHAINS, first = rows * CHAINS;
     if (!rows) return kiln_item(t, kiln_cumulative(t, "cumsum", v, 0, false), n - 1);
-    int64_t zero[2] = {0, 0}, at[2] = {rows - 1, 0}, shape[2] = {rows, CHAINS};
-    kiln_val chains = kiln_cumulative(t, "cumsum", kiln_reshape(t, kiln_slice(t, v, zero, &first, NULL), 2, shape), 0, false);
-    chains = kiln_reshape(t, kiln_slice(t, chains, at, shape, NULL), 1, &shape[1]);
-    kiln_val r[CHAINS];
+    int64_t zero = 0;
+    kiln_val chains = column_totals(t, kiln_slice(t, v, &zero, &first, NULL), rows, CHAINS), r[CHAINS];
     for (int64_t k = 0; k < CHAINS; k++) r[k] = kiln_item(t, chains, k);
     for (int64_t w = 1; w < CHAINS; w *= 2)
         for (int64_t k = 0; k < CHAINS; k += 2 * w) r[k] = kiln_add(t, r[k], r[k + w]);
@@ -134,7 +157,7 @@ static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_
         const kiln_val *r_was = was + FIRST_R;
         r[i] = kiln_sub(t, ys[i], xs[i]);
         kiln_val d = kiln_sub(t, r[i], r_was[i]), m = kiln_max_all(t, kiln_abs(t, r[i]));
-        kiln_val a = few(t, d) ? chain_dot(t, r_was[i], d) : dot(t, r_was[i], d), l = few(t, d) ? chain_squares(t, d) : dot(t, d, d);
+        kiln_val a = few(t, d) ? few_dot(t, r_was[i], d) : dot(t, r_was[i], d), l = few(t, d) ? few_squares(t, d) : dot(t, d, d);
         along = along.id ? kiln_add(t, along, a) : a;
         length = length.id ? kiln_add(t, length, l) : l;
         largest = largest.id ? kiln_max(t, largest, m) : m;
