@@ -3,7 +3,8 @@
  *   none     y
  *   fixed    x + omega r
  *   aitken   x + omega r, omega <- -omega (r' . (r - r')) / |r - r'|^2 within [0.01, 2], r' the r of the pass before;
- *            omega starts at 1 and stays while r' is none or 0 (Irons and Tuck 1969). Dot products in f64. */
+ *            omega starts at 1 and stays while r' is none or 0 (Irons and Tuck 1969). Dot products, omega and the sum
+ *            x + omega r in f64, rounded once. */
 #include "graph/group.h"
 
 enum { OMEGA, NONZERO, FIRST_R };
@@ -70,7 +71,7 @@ void kn_aitken_start(kn_solver *s, kiln_val *carry)
     kiln_val *to = carry + s->at_aitken, zero = kiln_scalar(t, s->c->p->real, 0);
     int64_t scalars = count_scalars(s);
     uint32_t n = FIRST_R;
-    to[OMEGA] = kiln_scalar(t, s->c->p->real, 1);
+    to[OMEGA] = kiln_scalar(t, KILN_F64, 1);
     to[NONZERO] = kiln_scalar(t, KILN_BOOL, 0);
     if (scalars) to[n++] = kiln_broadcast(t, zero, 1, &scalars, NULL);
     for (uint32_t i = 0; i < s->n_slots; i++) {
@@ -164,14 +165,18 @@ static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_
     }
     will[OMEGA] = was[OMEGA], will[NONZERO] = was[NONZERO];
     if (n == 0) return;
-    kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = kiln_convert(t, was[OMEGA], KILN_F64);
+    kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = was[OMEGA];
     kiln_val usable = kiln_and(t, was[NONZERO], kiln_and(t, kiln_gt(t, length, zero), kiln_is_finite(t, length)));
     omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), along), length);
     omega = kiln_min(t, kiln_max(t, omega, kiln_num(t, 0.01)), kiln_num(t, 2));
-    omega = kiln_select(t, usable, kiln_convert(t, omega, c->p->real), was[OMEGA]);
+    omega = kiln_select(t, usable, omega, was[OMEGA]);
     will[OMEGA] = kiln_select(t, before, was[OMEGA], omega);
     will[NONZERO] = kiln_and(t, kiln_not(t, before), kiln_ne(t, largest, kiln_num(t, 0)));
-    for (uint32_t i = 0; i < n; i++) xs[i] = kiln_select(t, before, ys[i], kiln_add(t, xs[i], kiln_mul(t, omega, r[i])));
+    for (uint32_t i = 0; i < n; i++) {
+        kiln_val step = kiln_mul(t, omega, kiln_convert(t, r[i], KILN_F64));
+        kiln_val sum = kiln_convert(t, kiln_add(t, kiln_convert(t, xs[i], KILN_F64), step), c->p->real);
+        xs[i] = kiln_select(t, before, ys[i], sum);
+    }
     blocks_to(s, xs, next);
 }
 
