@@ -42,7 +42,7 @@ typedef struct kiln_graph_opts {
 
 /** Read a graph/1 file and make its initial state. Warnings go to the context.
  *  Errors: KILN_INVALID and others with kind and place (`kiln errors` lists the kinds); KILN_UNSUPPORTED a thing of the format
- *  that the engine does not run; KILN_IO; KILN_NOMEM. Cost: linear in the file. Since: 0.1 */
+ *  that the engine does not run; KILN_IO; KILN_NOMEM. Threads: the context's. Cost: linear in the file. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_load(kiln_ctx *ctx, const char *path, const kiln_graph_opts *opts, kiln_graph **out);
 KILN_API void kiln_graph_release(kiln_graph *g); /**< NULL is fine */
 
@@ -61,26 +61,33 @@ KILN_API const char *kiln_graph_group_key(const kiln_graph *g, uint32_t group); 
 KILN_API uint32_t kiln_graph_n_fields(const kiln_graph *g);
 KILN_API const char *kiln_graph_field_name(const kiln_graph *g, uint32_t field); /**< "node.field" */
 KILN_API kiln_type kiln_graph_field_type(const kiln_graph *g, uint32_t field);   /**< dims live as long as the graph */
-/** The traced programs, to be printed or compiled by the caller: one base step, and the loop. Owned by the caller. */
+/** The traced programs, to be printed or compiled by the caller: one base step, and the loop. Owned by the caller.
+ *  Errors: those of tracing, with node and line; KILN_NOMEM. Threads: the graph's. Cost: one trace. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_program(kiln_ctx *ctx, kiln_graph *g, bool loop, kiln_prog **out);
 
 /* ---- state ---- */
 
 KILN_API int64_t kiln_graph_step_count(const kiln_graph *g); /**< base steps done since the start */
-/** A copy of a field, "node.field". Errors: KILN_NOTFOUND; KILN_NOMEM. */
+/** A copy of a field, "node.field".
+ *  Errors: KILN_NOTFOUND; KILN_NOMEM. Threads: the graph's. Cost: a copy. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_get(kiln_ctx *ctx, const kiln_graph *g, const char *field, kiln_array **out);
-/** Replaces a field; values are converted to its type. Errors: KILN_NOTFOUND; KILN_SHAPE another shape. */
+/** Replaces a field; values are converted to its type.
+ *  Errors: KILN_NOTFOUND; KILN_SHAPE another shape. Threads: the graph's. Cost: a copy. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_put(kiln_ctx *ctx, kiln_graph *g, const char *field, const kiln_array *value);
 /** Sets a parameter, "node.parameter", or one entry of it, "node.parameter[1]". What only the initial state depends on acts at
- *  the next start. Errors: KILN_NOTFOUND; KILN_INVALID a value that the node refuses, or a parameter that shapes the programs. */
+ *  the next start.
+ *  Errors: KILN_NOTFOUND; KILN_INVALID a value that the node refuses, or a parameter that shapes the programs. Threads: the
+ *  graph's. Cost: constant; compiles nothing. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_set(kiln_ctx *ctx, kiln_graph *g, const char *param, double value);
-/** Back to the initial state. Compiles nothing. */
+/** Back to the initial state.
+ *  Errors: KILN_NOMEM. Threads: the graph's. Cost: a copy of the state; compiles nothing. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_reset(kiln_ctx *ctx, kiln_graph *g);
 
 /* ---- stepping ---- */
 
-/** One base step. Errors: KILN_NUMERIC a group with strict_convergence has not converged (the state is that after the step);
- *  those of kiln_compile at the first step. */
+/** One base step.
+ *  Errors: KILN_NUMERIC a group with strict_convergence has not converged (the state is that after the step); those of
+ *  kiln_compile at the first step. Threads: the graph's. Cost: a call; a compile at the first step. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_step(kiln_ctx *ctx, kiln_graph *g);
 
 /** What a group did in the last step made by kiln_graph_step. */
@@ -113,7 +120,8 @@ typedef struct kiln_graph_run_opts {
 /** Run from where the state is. The bits do not depend on how the steps are cut into calls.
  *  @param opts  may be NULL: as the file says
  *  @param out   what was recorded; also after KILN_NUMERIC (then up to the step that failed). NULL after other errors
- *  Errors: KILN_INVALID no number of steps anywhere; as kiln_graph_step. */
+ *  Errors: KILN_INVALID no number of steps anywhere; as kiln_graph_step. Threads: the graph's. Cost: a call a chunk; a compile at
+ *  the first run. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_run(kiln_ctx *ctx, kiln_graph *g, const kiln_graph_run_opts *opts, kiln_graph_result **out);
 
 /* ---- results ---- */
@@ -147,7 +155,7 @@ KILN_API kiln_graph_records kiln_graph_result_group(const kiln_graph_result *r, 
 /** Write a result. A name that ends in "/" is a folder: time.npy, step.npy, one node.field.npy a field, coupling.json;
  *  "x.npz" holds the same arrays; "x.csv" the scalar fields in columns. Nothing is seen half written.
  *  @param written  receives the number of files; may be NULL
- *  Errors: KILN_INVALID another ending; KILN_IO. */
+ *  Errors: KILN_INVALID another ending; KILN_IO. Threads: the context's. Cost: linear in what is recorded. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_save(kiln_ctx *ctx, const kiln_graph_result *r, const char *path, uint32_t *written);
 
 #ifdef __cplusplus

@@ -91,7 +91,7 @@ static void noise(double *read_ns, double *percent)
     enum { READS = 1000, RUNS = 101, WORK = 20000 };
     double t0 = clock_ns();
     for (int i = 0; i < READS; i++) (void)clock_ns();
-    *read_ns = (clock_ns() - t0) / READS;
+    *read_ns = (clock_ns() - t0) / (double)READS;
     double times[RUNS];
     volatile double sink = 1;
     for (int r = 0; r < RUNS; r++) {

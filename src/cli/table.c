@@ -7,6 +7,7 @@
     X(eval)                                                                                        \
     X(show)                                                                                        \
     X(check)                                                                                       \
+    X(counts)                                                                                      \
     X(prims)                                                                                       \
     X(passes)                                                                                      \
     X(nodes)                                                                                       \

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* Names of one body's variables: 0 not named yet, k + 1 the k-th letters, or one of these. */
-enum { UNREAD = UINT32_MAX };
+/* Names of one body's variables: 0 not named yet, k + 1 the k-th letters, or this: */
+static const uint32_t UNREAD = UINT32_MAX;
 
 typedef struct printer {
     kiln_ctx *ctx;

@@ -19,12 +19,14 @@ static kn_prog *lowered(kiln_ctx *ctx, const char *text)
 
 static const char straight[] = "{ lambda ; a:f64[]. let b:f64[] = mul a 1.0:f64[]; c:f64[] = sin b; d:f64[] = sin a; e:f64[] = add c d; f:f64[] = exp a in (e,) }";
 
+enum { SEEN = 256 };
 static kiln_status note_pass(void *ud, const char *pass, uint32_t round, const kn_prog *p)
 {
     (void)round;
     assert_non_null(p->main);
-    strcat(ud, pass);
-    strcat(ud, " ");
+    char *seen = ud;
+    size_t n = strlen(seen);
+    snprintf(seen + n, SEEN - n, "%s ", pass);
     return KILN_OK;
 }
 static kiln_status refuse(void *ud, const char *pass, uint32_t round, const kn_prog *p)
@@ -37,7 +39,7 @@ static void options(void **state)
 {
     kiln_ctx *ctx = *state;
     kn_prog *low = lowered(ctx, straight), *p;
-    char seen[256] = "";
+    char seen[SEEN] = "";
     kn_opt_stats stats = {0};
     kn_opt_options o = {.hook = note_pass, .hook_ud = seen, .stats = &stats};
     assert_ok(ctx, kn_optimise(ctx, low, &o, &p));
