@@ -142,36 +142,56 @@ static kiln_val few_squares(kiln_trace *t, kiln_val v)
     return r[0];
 }
 
-static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
+/* r'.(r - r'), |r - r'|^2 and the largest |r|, over all blocks. */
+typedef struct aitken_sums {
+    uint32_t n;
+    const kiln_val *r, *r_was;
+} aitken_sums;
+enum { ALONG, LENGTH, LARGEST, N_SUMS };
+
+static void sums_of(kiln_trace *t, void *user, uint32_t branch, kiln_val *out)
+{
+    const aitken_sums *a = user;
+    if (branch == 0) {
+        for (int k = 0; k < N_SUMS; k++) out[k] = kiln_scalar(t, KILN_F64, 0);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        kiln_val d = kiln_sub(t, a->r[i], a->r_was[i]), one[N_SUMS];
+        one[ALONG] = few(t, d) ? few_dot(t, a->r_was[i], d) : dot(t, a->r_was[i], d);
+        one[LENGTH] = few(t, d) ? few_squares(t, d) : dot(t, d, d);
+        one[LARGEST] = kiln_convert(t, kiln_max_all(t, kiln_abs(t, a->r[i])), KILN_F64);
+        for (int k = 0; k < N_SUMS; k++)
+            out[k] = i == 0 ? one[k] : k == LARGEST ? kiln_max(t, out[k], one[k]) : kiln_add(t, out[k], one[k]);
+    }
+}
+
+/* `idle`: a trip whose iterate is not accelerated; then the sums, which cost more than the rest, are left out. */
+static void aitken(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
                    kiln_val *next_carry)
 {
     kn_stepping *c = s->c;
     kiln_trace *t = c->t;
     const kiln_val *was = carry + s->at_aitken;
-    kiln_val *will = next_carry + s->at_aitken, along = {0}, length = {0}, largest = {0};
+    kiln_val *will = next_carry + s->at_aitken, *r = will + FIRST_R, sums[N_SUMS];
     uint32_t most = s->n_slots + 1;
-    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most), *r = will + FIRST_R;
+    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most);
     if (!xs || !ys) return;
     uint32_t n = blocks_of(s, x, xs);
     blocks_of(s, y, ys);
-    for (uint32_t i = 0; i < n; i++) {
-        const kiln_val *r_was = was + FIRST_R;
-        r[i] = kiln_sub(t, ys[i], xs[i]);
-        kiln_val d = kiln_sub(t, r[i], r_was[i]), m = kiln_max_all(t, kiln_abs(t, r[i]));
-        kiln_val a = few(t, d) ? few_dot(t, r_was[i], d) : dot(t, r_was[i], d), l = few(t, d) ? few_squares(t, d) : dot(t, d, d);
-        along = along.id ? kiln_add(t, along, a) : a;
-        length = length.id ? kiln_add(t, length, l) : l;
-        largest = largest.id ? kiln_max(t, largest, m) : m;
-    }
+    for (uint32_t i = 0; i < n; i++) r[i] = kiln_sub(t, ys[i], xs[i]);
     will[OMEGA] = was[OMEGA], will[NONZERO] = was[NONZERO];
     if (n == 0) return;
+    aitken_sums a = {n, r, was + FIRST_R};
+    if (count_arrays(s)) kiln_cond(t, kiln_not(t, idle), 2, sums_of, &a, sums, N_SUMS);
+    else sums_of(t, &a, 1, sums);
     kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = was[OMEGA];
-    kiln_val usable = kiln_and(t, was[NONZERO], kiln_and(t, kiln_gt(t, length, zero), kiln_is_finite(t, length)));
-    omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), along), length);
+    kiln_val usable = kiln_and(t, was[NONZERO], kiln_and(t, kiln_gt(t, sums[LENGTH], zero), kiln_is_finite(t, sums[LENGTH])));
+    omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), sums[ALONG]), sums[LENGTH]);
     omega = kiln_min(t, kiln_max(t, omega, kiln_num(t, 0.01)), kiln_num(t, 2));
     omega = kiln_select(t, usable, omega, was[OMEGA]);
     will[OMEGA] = kiln_select(t, before, was[OMEGA], omega);
-    will[NONZERO] = kiln_and(t, kiln_not(t, before), kiln_ne(t, largest, kiln_num(t, 0)));
+    will[NONZERO] = kiln_and(t, kiln_not(t, before), kiln_ne(t, sums[LARGEST], kiln_num(t, 0)));
     for (uint32_t i = 0; i < n; i++) {
         kiln_val step = kiln_mul(t, omega, kiln_convert(t, r[i], KILN_F64));
         kiln_val sum = kiln_convert(t, kiln_add(t, kiln_convert(t, xs[i], KILN_F64), step), c->p->real);
@@ -180,12 +200,12 @@ static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_
     blocks_to(s, xs, next);
 }
 
-void kn_group_accelerate(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
+void kn_group_accelerate(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
                          kiln_val *next_carry)
 {
     kiln_trace *t = s->c->t;
     if (s->m->group->acceleration == KN_ACC_AITKEN) {
-        aitken(s, before, y, x, next, carry, next_carry);
+        aitken(s, before, idle, y, x, next, carry, next_carry);
         return;
     }
     bool fixed = s->m->group->acceleration == KN_ACC_FIXED;

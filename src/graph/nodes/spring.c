@@ -48,12 +48,15 @@ static kiln_val force(const kn_node_frame *f)
     return kiln_sub(t, pull, kiln_mul(t, kn_frame_param(f, "damping"), kn_frame_state(f, "velocity")));
 }
 
-/* v1 = v + F/m dt; x1 = x + v1 dt, in this order of operations: iterated groups near the edge of stability show every bit of it */
+/* v1 = v + F/m dt; x1 = x + v1 dt, in this order of operations: iterated groups near the edge of stability show every bit of it.
+ * The sum for v1 is formed in f64: a group in f32 then settles, too, where v1 is a small difference of large terms. */
 static void update(kn_node_frame *f)
 {
     kiln_trace *t = f->t;
-    kiln_val change = kiln_mul(t, kiln_div(t, force(f), kn_frame_param(f, "mass")), f->dt);
-    kiln_val v = kiln_add(t, kn_frame_state(f, "velocity"), change);
+    kiln_val v = kn_frame_state(f, "velocity"), rate = kiln_div(t, force(f), kn_frame_param(f, "mass"));
+    kiln_dtype real = kiln_val_type(t, v).dtype;
+    kiln_val change = kiln_mul(t, kiln_convert(t, rate, KILN_F64), kiln_convert(t, f->dt, KILN_F64));
+    v = kiln_convert(t, kiln_add(t, kiln_convert(t, v, KILN_F64), change), real);
     kn_frame_out(f, "position", kiln_add(t, kn_frame_state(f, "position"), kiln_mul(t, v, f->dt)));
     kn_frame_out(f, "velocity", v);
 }
