@@ -48,8 +48,12 @@ void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((
 
 /* ---- time ---- */
 
-/* Seconds that n calls took; negative: the side failed (and has said why by bench_fail). */
-typedef double (*bench_sample_fn)(void *user, uint64_t n);
+/* What n calls took, s: on the wall, and of the processor's time. */
+typedef struct bench_taken {
+    double wall, processor;
+} bench_taken;
+/* false: the side failed (and has said why by bench_fail). */
+typedef bool (*bench_sample_fn)(void *user, uint64_t n, bench_taken *t);
 
 typedef struct bench_side {
     const char *name;
@@ -78,7 +82,7 @@ typedef struct bench_pair {
     bench_side a, b;     /* b.name NULL: `a` alone */
     double per;          /* what one call holds (steps); 0: 1. Times are given per unit */
     const char *unit;    /* "step", "call" (the default) */
-    double seconds;      /* time to spend on samples; 0: 1.5 */
+    double seconds;      /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
     bench_target target;
     json_t *more;        /* goes into the record; stolen; may be NULL */
 } bench_pair;
@@ -93,6 +97,7 @@ typedef struct bench_result {
     double ratio;             /* medians: b / a */
     double difference, error; /* mean of a - b over the pairs, and its standard error, s per unit */
     bool resolved;            /* |difference| exceeds twice the error */
+    bool shared;              /* other programs took the processor meanwhile: all figures are of the processor's time */
 } bench_result;
 
 /* Times, prints the row, adds the record. false when a side failed. `out` may be NULL. */
@@ -100,14 +105,17 @@ bool bench_time(bench *b, const bench_pair *p, bench_result *out);
 
 bench_stats bench_stats_of(const double *v, size_t n);
 double bench_now(void); /* s, monotonic */
+/* Start and stop of a sample that times itself. */
+bench_taken bench_begin(void);
+bench_taken bench_end(bench_taken begin);
 /* "12.3 ns", "4.56 ms" */
 const char *bench_seconds(double s, char out[32]);
 
 /* ---- other processes ---- */
 
-/* Runs a command to its end with its output dropped; the seconds from before the fork to after the wait, or negative. `status`
- * receives the exit code, 128 + signal, or -1. */
-double bench_command(const char *const *argv, int *status);
+/* Runs a command to its end with its output dropped: its exit code, 128 + signal, or -1. Time from before the fork to after the wait
+ * is added to `t` (may be NULL). */
+int bench_command(const char *const *argv, bench_taken *t);
 
 /* A peer: a process that answers one line of JSON for each line of JSON. */
 typedef struct bench_peer bench_peer;

@@ -140,7 +140,7 @@ json_t *bench_machine(int pinned)
     json_object_set_new(o, "clock_cost_s", json_real(clock_cost()));
     compilers(by);
     json_object_set_new(o, "compilers", by);
-    const char *commit = getenv("KILN_BENCH_COMMIT"); /* tools/bench sets it */
+    const char *commit = getenv("KILN_BENCH_COMMIT"); /* benchmarks/run sets it */
     if (commit && *commit) put(o, "commit", commit);
     return o;
 }

@@ -55,10 +55,10 @@ static void far_case(bench *b)
     assert_false(bench_near(b, "x", "a", (const double[]){100, 1}, "v", (const double[]){100, 1.2}, 2, 1e-3));
 }
 
-static double dies(void *user, uint64_t n)
+static bool dies(void *user, uint64_t n, bench_taken *t)
 {
-    (void)user, (void)n;
-    return -1;
+    (void)user, (void)n, (void)t;
+    return false;
 }
 static void dying_case(bench *b) { assert_false(bench_time(b, &(bench_pair){.row = "r", .a = {.name = "a", .sample = dies}}, NULL)); }
 
@@ -91,13 +91,14 @@ static void exit_codes(void **state)
 
 static void processes(void **state)
 {
-    int status;
+    bench_taken t = {0};
     char why[256];
     (void)state;
-    assert_true(bench_command((const char *const[]){"true", NULL}, &status) > 0 && status == 0);
-    assert_true(bench_command((const char *const[]){"sh", "-c", "exit 3", NULL}, &status) > 0 && status == 3);
-    assert_true(bench_command((const char *const[]){"sh", "-c", "kill -9 $$", NULL}, &status) > 0 && status == 137);
-    assert_true(bench_command((const char *const[]){"/nonexistent/program", NULL}, &status) > 0 && status == 127);
+    assert_int_equal(bench_command((const char *const[]){"true", NULL}, &t), 0);
+    assert_true(t.wall > 0);
+    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "exit 3", NULL}, NULL), 3);
+    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "kill -9 $$", NULL}, NULL), 137);
+    assert_int_equal(bench_command((const char *const[]){"/nonexistent/program", NULL}, NULL), 127);
     bench_peer *p = bench_peer_start((const char *const[]){"cat", NULL}, why, sizeof why); /* answers what it is asked */
     assert_non_null(p);
     json_t *answer = bench_peer_ask(p, json_pack("{s:i}", "n", 7), why, sizeof why);

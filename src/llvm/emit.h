@@ -36,6 +36,14 @@ typedef struct kn_val {
     int64_t offset;
 } kn_val;
 
+/* An address computed before, in this block. */
+typedef struct kn_place_known {
+    kn_bb block;
+    kn_ll root, base, p;
+    unsigned bytes;
+} kn_place_known;
+enum { KN_PLACES = 16 };
+
 typedef struct kn_emit {
     const kn_loops *l;
     const kn_codegen_options *o;
@@ -54,6 +62,8 @@ typedef struct kn_emit {
     kn_ll consts;     /* table->consts, once loaded */
     unsigned w;       /* lanes; 0 in plain code */
     kn_ll mask;       /* of the active lanes; NULL: all */
+    kn_place_known places[KN_PLACES];
+    unsigned next_place;
     unsigned vector_bytes; /* of a native vector */
     /* entry */
     kn_ll old_mode, mode_differs, stop, status, ticks, has_ticks;

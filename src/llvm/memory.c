@@ -25,14 +25,30 @@ kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot)
 
 static kn_ll offset_by(kn_emit *e, kn_ll p, LLVMTypeRef t, kn_ll index) { return LLVMBuildGEP2(e->b, t, p, &index, 1, ""); }
 
+/* root + base * the size of t; elements around one place share it, within a block. */
+static kn_ll place_of(kn_emit *e, kn_ll root, kn_ll base, LLVMTypeRef t, unsigned bytes)
+{
+    kn_bb here = kn_here(e);
+    for (unsigned i = 0; i < KN_PLACES; i++) {
+        const kn_place_known *k = &e->places[i];
+        if (k->block == here && k->root == root && k->base == base && k->bytes == bytes) return k->p;
+    }
+    kn_ll p = offset_by(e, root, t, base);
+    e->places[e->next_place++ % KN_PLACES] = (kn_place_known){here, root, base, p, bytes};
+    return p;
+}
+
 /* Of the element, in lanes that of lane 0, moved by `more` elements. */
 static kn_ll address(kn_emit *e, const kn_linst *in, int64_t more)
 {
     const kn_val *x = &e->val[in->a];
-    LLVMTypeRef t = kn_memory_type(e, in->dtype, 0);
-    kn_ll p = kn_slot_pointer(e, in->slot);
-    if (x->base) p = offset_by(e, p, t, x->base);
-    return x->offset + more ? offset_by(e, p, t, kn_int(e, 64, (uint64_t)(x->offset + more))) : p;
+    unsigned bytes = kn_bytes(in->dtype);
+    uint64_t offset = (uint64_t)(x->offset + more) * bytes;
+    bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH;
+    kn_ll p = scratch ? LLVMGetParam(e->fn, 1) : kn_slot_pointer(e, in->slot);
+    if (scratch) offset += e->l->slots.v[in->slot].offset;
+    if (x->base) p = place_of(e, p, x->base, kn_memory_type(e, in->dtype, 0), bytes);
+    return offset ? offset_by(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, offset)) : p;
 }
 
 static kn_ll addresses(kn_emit *e, const kn_linst *in)

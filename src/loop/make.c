@@ -342,7 +342,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     kn_arena_init(&m->temp, &ctx->alloc);
     place_init(m);
     m->cons_cap = FIRST_TABLE;
-    bool ok = MAKER_TRY_MEM(m, m->cons = KN_NEWN(&m->temp, uint32_t, FIRST_TABLE)) && MAKER_TRY_MEM(m, m->l = KN_NEW(arena, kn_loops));
+    bool ok = m->status == KILN_OK && MAKER_TRY_MEM(m, m->cons = KN_NEWN(&m->temp, uint32_t, FIRST_TABLE)) && MAKER_TRY_MEM(m, m->l = KN_NEW(arena, kn_loops));
     if (ok) {
         m->l->arena = arena;
         ok = MAKER_TRY_MEM(m, kn_push(arena, &m->l->inst, (kn_linst){.op = KN_L_NONE})) && MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, (value_facts){0}));

@@ -72,7 +72,7 @@ static void forward(maker *m, frame *f)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;
@@ -105,7 +105,7 @@ static void note_read(frame *f, const kn_eqn *e, uint32_t i, int64_t nest, uint3
     if (v->kind != PLACE_LAZY) return;
     bool store = false;
     switch (e->prim->loop) {
-    case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > CHEAP; break;
+    case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
     case KN_LOOP_REDUCE:
     case KN_LOOP_CUMULATE: break;
     case KN_LOOP_DOT: store = !is_view(f, a); break;
@@ -132,7 +132,7 @@ static void backward(frame *f)
         int64_t at = k, nest = k;
         for (uint32_t r = 0; r < e->nout; r++) {
             var_plan *v = &f->plan[e->out[r]];
-            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > CHEAP) v->kind = PLACE_MEMORY;
+            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > (float)CHEAP) v->kind = PLACE_MEMORY;
             times += v->kind == PLACE_LAZY ? v->reads : 1;
             if (v->kind == PLACE_LAZY && v->last > at) at = v->last;
             if (v->kind == PLACE_LAZY) nest = e->nout == 1 ? v->nest : NO_NEST;
