@@ -39,11 +39,12 @@ void bench_skip(bench *b, const char *row, const char *fmt, ...)
 
 /* ---- values ---- */
 
-static void checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst, double allowed)
+static void checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst,
+                    double allowed)
 {
     b->n_checks++;
-    json_array_append_new(b->checks, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "what", what, "a", a_name, "b", v_name, "how", how,
-                                               "largest_difference", worst, "allowed", allowed));
+    json_array_append_new(b->checks, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "what", what, "a", a_name, "b",
+                                               v_name, "how", how, "largest_difference", worst, "allowed", allowed));
 }
 
 static bool both_nan(const void *a, const void *v, size_t size)
@@ -75,7 +76,8 @@ static double shown(const void *p, size_t size)
     return d;
 }
 
-bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *v_name, const void *v, size_t bytes, size_t size)
+bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *v_name, const void *v,
+                     size_t bytes, size_t size)
 {
     const unsigned char *x = a, *y = v;
     size_t n = 0, first = 0;
@@ -87,12 +89,13 @@ bool bench_same_bits(bench *b, const char *what, const char *a_name, const void 
         checked(b, what, a_name, v_name, "bits", 0, 0);
         return true;
     }
-    bench_fail(b, "%s: %s and %s differ in %zu of %zu values; the first is number %zu: %.9g and %.9g", what, a_name, v_name, n, bytes / size,
-               first / size, shown(x + first, size), shown(y + first, size));
+    bench_fail(b, "%s: %s and %s differ in %zu of %zu values; the first is number %zu: %.9g and %.9g", what, a_name,
+               v_name, n, bytes / size, first / size, shown(x + first, size), shown(y + first, size));
     return false;
 }
 
-bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *v_name, const double *v, size_t n, double tolerance)
+bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *v_name, const double *v,
+                size_t n, double tolerance)
 {
     double scale = 0, worst = 0;
     size_t at = 0;
@@ -106,8 +109,9 @@ bool bench_near(bench *b, const char *what, const char *a_name, const double *a,
         checked(b, what, a_name, v_name, "relative to the largest value", worst, tolerance);
         return true;
     }
-    bench_fail(b, "%s: %s and %s differ by %.3g of the largest value, allowed is %.3g; value number %zu is %.9g and %.9g", what, a_name, v_name,
-               worst, tolerance, at, a[at], v[at]);
+    bench_fail(
+        b, "%s: %s and %s differ by %.3g of the largest value, allowed is %.3g; value number %zu is %.9g and %.9g",
+        what, a_name, v_name, worst, tolerance, at, a[at], v[at]);
     return false;
 }
 
@@ -158,7 +162,8 @@ static bool one_round(const bench_pair *p, samples *s)
 static bool shared(const samples *s, int side)
 {
     double ratio[ROUNDS_MOST];
-    for (size_t i = 0; i < s->n; i++) ratio[i] = s->processor[side][i] > 0 ? s->wall[side][i] / s->processor[side][i] : 1;
+    for (size_t i = 0; i < s->n; i++)
+        ratio[i] = s->processor[side][i] > 0 ? s->wall[side][i] / s->processor[side][i] : 1;
     return bench_stats_of(ratio, s->n).median > 1.03;
 }
 
@@ -248,7 +253,8 @@ static void run_case(bench *b, const bench_case *c)
     b->failed = false;
     b->checks = json_array();
     c->run(b);
-    for (size_t i = rows; i < json_array_size(b->rows); i++) json_object_set(json_array_get(b->rows, i), "values", b->checks);
+    for (size_t i = rows; i < json_array_size(b->rows); i++)
+        json_object_set(json_array_get(b->rows, i), "values", b->checks);
     json_decref(b->checks);
     b->n_failed += b->failed;
 }
@@ -281,7 +287,11 @@ static int read_options(bench *b, int argc, char **argv, const bench_case *cases
 
 int bench_main(int argc, char **argv, const char *suite, const bench_case *cases, size_t n_cases)
 {
-    bench b = {.suite = suite, .kiln = BENCH_KILN, .folder = BENCH_FOLDER, .results = BENCH_FOLDER "/results", .peers = true};
+    bench b = {.suite = suite,
+               .kiln = BENCH_KILN,
+               .folder = BENCH_FOLDER,
+               .results = BENCH_FOLDER "/results",
+               .peers = true};
     int n_names, code = read_options(&b, argc, argv, cases, n_cases, &n_names);
     if (code >= 0) return code;
     signal(SIGPIPE, SIG_IGN); /* a peer that dies is an error of its case */

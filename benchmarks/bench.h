@@ -39,9 +39,11 @@ bool bench_wants_peers(const bench *b);
 /* ---- values: false when they differ, said on standard error; the case is then marked failed and must not time ---- */
 
 /* `size`: bytes of one item, for naming the first that differs. Two NaNs are equal whatever their bits. */
-bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *b_name, const void *v, size_t bytes, size_t size);
+bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *b_name, const void *v,
+                     size_t bytes, size_t size);
 /* |a - b| <= tolerance * max|b| for every item. */
-bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *b_name, const double *v, size_t n, double tolerance);
+bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *b_name, const double *v,
+                size_t n, double tolerance);
 void bench_fail(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One clear line in the table: why a row is not there. */
 void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -77,14 +79,14 @@ typedef struct bench_target {
 } bench_target;
 
 typedef struct bench_pair {
-    const char *row;     /* what is measured, as the table names it */
-    const char *note;    /* or NULL */
-    bench_side a, b;     /* b.name NULL: `a` alone */
-    double per;          /* what one call holds (steps); 0: 1. Times are given per unit */
-    const char *unit;    /* "step", "call" (the default) */
-    double seconds;      /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
+    const char *row;  /* what is measured, as the table names it */
+    const char *note; /* or NULL */
+    bench_side a, b;  /* b.name NULL: `a` alone */
+    double per;       /* what one call holds (steps); 0: 1. Times are given per unit */
+    const char *unit; /* "step", "call" (the default) */
+    double seconds;   /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
     bench_target target;
-    json_t *more;        /* goes into the record; stolen; may be NULL */
+    json_t *more; /* goes into the record; stolen; may be NULL */
 } bench_pair;
 
 typedef struct bench_stats {
@@ -97,7 +99,7 @@ typedef struct bench_result {
     double ratio;             /* medians: b / a */
     double difference, error; /* mean of a - b over the pairs, and its standard error, s per unit */
     bool resolved;            /* |difference| exceeds twice the error */
-    bool shared;              /* other programs took the processor meanwhile: all figures are of the processor's time */
+    bool shared; /* other programs took the processor meanwhile: all figures are of the processor's time */
 } bench_result;
 
 /* Times, prints the row, adds the record. false when a side failed. `out` may be NULL. */

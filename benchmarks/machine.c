@@ -48,8 +48,9 @@ static void processor(json_t *o)
 {
     static const struct {
         const char *in, *out;
-    } keys[] = {{"vendor_id", "vendor"}, {"cpu family", "family"}, {"model\t", "model"}, {"model name", "name"}, {"stepping", "stepping"},
-                {"microcode", "microcode"}, {"cpu MHz", "mhz_at_start"}, {"flags", "flags"}};
+    } keys[] = {{"vendor_id", "vendor"},     {"cpu family", "family"}, {"model\t", "model"},
+                {"model name", "name"},      {"stepping", "stepping"}, {"microcode", "microcode"},
+                {"cpu MHz", "mhz_at_start"}, {"flags", "flags"}};
     FILE *f = fopen("/proc/cpuinfo", "r");
     char *line = NULL;
     size_t cap = 0;

@@ -54,7 +54,8 @@ static void raw_calls(void *user, uint64_t n)
 static void limit_calls(void *user, uint64_t n)
 {
     calling *c = user;
-    int (*volatile entry)(void *const *, void *, const void *, void *) = limit_identity; /* called through a pointer, as the other side */
+    int (*volatile entry)(void *const *, void *, const void *, void *) =
+        limit_identity; /* called through a pointer, as the other side */
     for (uint64_t i = 0; i < n; i++) c->ok = entry(c->buffers, c->scratch, c->table, &c->frame) == 0 && c->ok;
 }
 
@@ -88,16 +89,26 @@ static void time_calls(bench *b, calling *c)
     c->buffers[1] = &c->y;
     c->x = 1.25f;
     raw_calls(c, 1);
-    if (!bench_same_bits(b, "raw entry, identity of a scalar", "kiln", &c->y, "its argument", &c->x, sizeof c->x, sizeof c->x)) return;
-    *(float *)kiln_array_data(c->in) = -2.5f;
-    checked_calls(c, 1);
-    if (!bench_same_bits(b, "checked call, identity of a scalar", "kiln", kiln_array_read(c->out), "its argument", kiln_array_read(c->in), sizeof c->x,
+    if (!bench_same_bits(b, "raw entry, identity of a scalar", "kiln", &c->y, "its argument", &c->x, sizeof c->x,
                          sizeof c->x))
         return;
-    bench_time(b, &(bench_pair){.row = "raw entry, identity of a scalar", .a = BENCH_LOOP("kiln", raw_calls, c), .b = BENCH_LOOP("C", limit_calls, c),
-                                .target = {BENCH_TIME_AT_MOST, 20e-9}}, NULL);
-    bench_time(b, &(bench_pair){.row = "checked call, identity of a scalar", .a = BENCH_LOOP("kiln", checked_calls, c),
-                                .b = BENCH_LOOP("raw", raw_calls, c), .target = {BENCH_TIME_AT_MOST, 100e-9}}, NULL);
+    *(float *)kiln_array_data(c->in) = -2.5f;
+    checked_calls(c, 1);
+    if (!bench_same_bits(b, "checked call, identity of a scalar", "kiln", kiln_array_read(c->out), "its argument",
+                         kiln_array_read(c->in), sizeof c->x, sizeof c->x))
+        return;
+    bench_time(b,
+               &(bench_pair){.row = "raw entry, identity of a scalar",
+                             .a = BENCH_LOOP("kiln", raw_calls, c),
+                             .b = BENCH_LOOP("C", limit_calls, c),
+                             .target = {BENCH_TIME_AT_MOST, 20e-9}},
+               NULL);
+    bench_time(b,
+               &(bench_pair){.row = "checked call, identity of a scalar",
+                             .a = BENCH_LOOP("kiln", checked_calls, c),
+                             .b = BENCH_LOOP("raw", raw_calls, c),
+                             .target = {BENCH_TIME_AT_MOST, 100e-9}},
+               NULL);
     if (!c->ok) bench_fail(b, "a call returned a failure");
 }
 
@@ -109,8 +120,10 @@ static void calls(bench *b)
         return;
     }
     c.f = compile_identity(b, c.ctx);
-    if (c.f && (kiln_array_create(c.ctx, KILN_SCALAR(KILN_F32), &c.in) != KILN_OK || kiln_array_create(c.ctx, KILN_SCALAR(KILN_F32), &c.out) != KILN_OK ||
-                (kiln_exec_scratch_bytes(c.f) > 0 && !(c.scratch = aligned_alloc(64, (kiln_exec_scratch_bytes(c.f) + 63) / 64 * 64)))))
+    if (c.f && (kiln_array_create(c.ctx, KILN_SCALAR(KILN_F32), &c.in) != KILN_OK ||
+                kiln_array_create(c.ctx, KILN_SCALAR(KILN_F32), &c.out) != KILN_OK ||
+                (kiln_exec_scratch_bytes(c.f) > 0 &&
+                 !(c.scratch = aligned_alloc(64, (kiln_exec_scratch_bytes(c.f) + 63) / 64 * 64)))))
         spine_kiln_failed(b, c.ctx, "the arguments");
     else if (c.f) time_calls(b, &c);
     free(c.scratch);
@@ -146,7 +159,8 @@ static bool compile_some(void *user, uint64_t n, bench_taken *t)
         bench_taken one = bench_end(begin);
         t->wall += one.wall, t->processor += one.processor;
         kiln_exec_info_get(f, &c->info);
-        const double ms[PHASES] = {c->info.lower_ms, c->info.optimise_ms, c->info.loops_ms, c->info.emit_ms, c->info.load_ms};
+        const double ms[PHASES] = {c->info.lower_ms, c->info.optimise_ms, c->info.loops_ms, c->info.emit_ms,
+                                   c->info.load_ms};
         for (int k = 0; k < PHASES && c->n < MOST_COMPILES; k++) c->phase[k][c->n] = ms[k];
         c->n += c->n < MOST_COMPILES;
         kiln_exec_release(f);
@@ -163,18 +177,27 @@ static void time_compile(bench *b, compiling *c, const char *row, double target,
     double first = once.wall;
     c->n = 0;
     if (!compile_some(c, 15, &rest)) return; /* for the phases */
-    json_t *more = json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:i}", "trace_s", trace_s, "first_compile_s", first, "equations",
-                             (json_int_t)c->info.equations, "lowered_ops", (json_int_t)c->info.lowered_ops, "nests", (json_int_t)c->info.nests,
-                             "code_bytes", (json_int_t)c->info.code_bytes, "tier", c->info.tier);
+    json_t *more =
+        json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:i}", "trace_s", trace_s, "first_compile_s", first, "equations",
+                  (json_int_t)c->info.equations, "lowered_ops", (json_int_t)c->info.lowered_ops, "nests",
+                  (json_int_t)c->info.nests, "code_bytes", (json_int_t)c->info.code_bytes, "tier", c->info.tier);
     char note[256], t[32], f[32];
-    int at = snprintf(note, sizeof note, "trace %s, first compile %s; medians:", bench_seconds(trace_s, t), bench_seconds(first, f));
+    int at = snprintf(note, sizeof note, "trace %s, first compile %s; medians:", bench_seconds(trace_s, t),
+                      bench_seconds(first, f));
     for (int k = 0; k < PHASES; k++) {
         double ms = bench_stats_of(c->phase[k], c->n).median;
         json_object_set_new(more, names[k], json_real(ms));
-        at += snprintf(note + at, sizeof note - (size_t)at, " %.*s %s", (int)strcspn(names[k], "_"), names[k], bench_seconds(ms * 1e-3, t));
+        at += snprintf(note + at, sizeof note - (size_t)at, " %.*s %s", (int)strcspn(names[k], "_"), names[k],
+                       bench_seconds(ms * 1e-3, t));
     }
-    bench_time(b, &(bench_pair){.row = row, .note = note, .a = {.name = "kiln", .sample = compile_some, .user = c, .calls = 1}, .unit = "compile",
-                                .target = {BENCH_TIME_AT_MOST, target}, .more = more}, NULL);
+    bench_time(b,
+               &(bench_pair){.row = row,
+                             .note = note,
+                             .a = {.name = "kiln", .sample = compile_some, .user = c, .calls = 1},
+                             .unit = "compile",
+                             .target = {BENCH_TIME_AT_MOST, target},
+                             .more = more},
+               NULL);
 }
 
 static void compile_graph(bench *b, const char *name, const char *row, double target)
@@ -198,8 +221,14 @@ static void compile_graph(bench *b, const char *name, const char *row, double ta
     free(c);
 }
 
-static void compile_pair(bench *b) { compile_graph(b, "../examples/graphs/pair.yaml", "compile of the coupled pair's step", 20e-3); }
-static void compile_rods(bench *b) { compile_graph(b, "../examples/graphs/rods.yaml", "compile of the coupled rods' step", 40e-3); }
+static void compile_pair(bench *b)
+{
+    compile_graph(b, "../examples/graphs/pair.yaml", "compile of the coupled pair's step", 20e-3);
+}
+static void compile_rods(bench *b)
+{
+    compile_graph(b, "../examples/graphs/rods.yaml", "compile of the coupled rods' step", 40e-3);
+}
 
 /* ---- the whole process ---- */
 
@@ -233,16 +262,20 @@ static void same_as_process(bench *b, kiln_ctx *ctx, kiln_graph *g, const char *
         } else if (kiln_array_bytes(theirs) < kiln_array_bytes(mine)) {
             bench_fail(b, "%s: the file holds less than one row", name);
         } else {
-            const char *last = (const char *)kiln_array_read(theirs) + kiln_array_bytes(theirs) - kiln_array_bytes(mine);
-            bench_same_bits(b, name, "kiln run", last, "kiln_graph_run", kiln_array_read(mine), kiln_array_bytes(mine),
-                            kiln_dtype_bytes(kiln_array_type(mine).dtype));
+            const char *last =
+                (const char *)kiln_array_read(theirs) + kiln_array_bytes(theirs) - kiln_array_bytes(mine);
+            bench_same_bits(b, name, "kiln run", last, "kiln_graph_run", kiln_array_read(mine),
+                            kiln_array_bytes(mine), kiln_dtype_bytes(kiln_array_type(mine).dtype));
         }
         kiln_array_release(theirs);
         kiln_array_release(mine);
     }
 }
 
-static void remove_folder(const char *folder) { (void)bench_command((const char *const[]){"rm", "-rf", folder, NULL}, NULL); }
+static void remove_folder(const char *folder)
+{
+    (void)bench_command((const char *const[]){"rm", "-rf", folder, NULL}, NULL);
+}
 
 static void check_process(bench *b, const char *graph)
 {
@@ -277,9 +310,14 @@ static void process_pair(bench *b)
     }
     check_process(b, graph);
     process p = {b, {bench_kiln(b), "run", graph, "--steps", "1000", NULL}};
-    bench_time(b, &(bench_pair){.row = "kiln run of 1000 steps of the pair, process", .note = "fork to exit; no code is kept from run to run",
-                                .a = {.name = "kiln", .sample = run_process, .user = &p, .calls = 1}, .unit = "process", .seconds = 3,
-                                .target = {BENCH_TIME_AT_MOST, 150e-3}}, NULL);
+    bench_time(b,
+               &(bench_pair){.row = "kiln run of 1000 steps of the pair, process",
+                             .note = "fork to exit; no code is kept from run to run",
+                             .a = {.name = "kiln", .sample = run_process, .user = &p, .calls = 1},
+                             .unit = "process",
+                             .seconds = 3,
+                             .target = {BENCH_TIME_AT_MOST, 150e-3}},
+               NULL);
 }
 
 /* ---- sin(x) exp(-x) ---- */
@@ -296,7 +334,8 @@ typedef struct sin_exp_data {
 static void sin_exp_kiln(void *user, uint64_t n)
 {
     sin_exp_data *d = user;
-    for (uint64_t i = 0; i < n; i++) d->ok = kiln_exec_run(d->f, d->buffers, d->scratch, &(kiln_call){0}) == 0 && d->ok;
+    for (uint64_t i = 0; i < n; i++)
+        d->ok = kiln_exec_run(d->f, d->buffers, d->scratch, &(kiln_call){0}) == 0 && d->ok;
 }
 
 static void sin_exp_limit(void *user, uint64_t n)
@@ -334,9 +373,15 @@ static void time_sin_exp(bench *b, sin_exp_data *d)
     d->buffers[1] = d->mine;
     sin_exp_kiln(d, 1);
     sin_exp_limit(d, 1);
-    if (!bench_same_bits(b, "sin(x)*exp(-x)", "kiln", d->mine, "C with SLEEF", d->limit, N_SIN_EXP * sizeof *d->mine, sizeof *d->mine)) return;
-    bench_time(b, &(bench_pair){.row = "sin(x)*exp(-x) over 10^6 f32", .a = BENCH_LOOP("kiln", sin_exp_kiln, d), .b = BENCH_LOOP("C", sin_exp_limit, d),
-                                .target = {BENCH_RATIO_AT_LEAST, 1 / 1.25}}, NULL);
+    if (!bench_same_bits(b, "sin(x)*exp(-x)", "kiln", d->mine, "C with SLEEF", d->limit, N_SIN_EXP * sizeof *d->mine,
+                         sizeof *d->mine))
+        return;
+    bench_time(b,
+               &(bench_pair){.row = "sin(x)*exp(-x) over 10^6 f32",
+                             .a = BENCH_LOOP("kiln", sin_exp_kiln, d),
+                             .b = BENCH_LOOP("C", sin_exp_limit, d),
+                             .target = {BENCH_RATIO_AT_LEAST, 1 / 1.25}},
+               NULL);
     if (!d->ok) bench_fail(b, "a call returned a failure");
 }
 
@@ -365,7 +410,8 @@ static const bench_case cases[] = {
     {"process", "`kiln run` of 1000 steps of the pair, from fork to exit", process_pair},
     {"sin-exp", "sin(x)*exp(-x) over 10^6 f32 against a loop of vector functions", sin_exp},
     {"spring-body", "a body on a spring: one step call, and the run loop against C and MADDENING", spine_spring_body},
-    {"rods", "two rods coupled with Aitken's method: one step call, and the run loop against C and MADDENING", spine_rods},
+    {"rods", "two rods coupled with Aitken's method: one step call, and the run loop against C and MADDENING",
+     spine_rods},
 };
 
 int main(int argc, char **argv) { return bench_main(argc, argv, "spine", cases, sizeof cases / sizeof *cases); }

@@ -12,8 +12,8 @@
 
 enum {
     LOOP_STEPS = 100000,
-    CALL_STEPS = 300,     /* of one sample of step calls, on both sides from the start: coupled steps differ in cost */
-    CHECK_STEPS = 20000,  /* kiln and C, bit for bit */
+    CALL_STEPS = 300,    /* of one sample of step calls, on both sides from the start: coupled steps differ in cost */
+    CHECK_STEPS = 20000, /* kiln and C, bit for bit */
     PEER_SECONDS = 6,
 };
 static const double f32_tolerance = 2e-5; /* two f32 codes and the double result, after the reference's steps */
@@ -85,7 +85,8 @@ static bool kiln_run(graph_bench *s, int64_t steps)
     opts.no_record = true;
     bool ok = kiln_graph_run(s->ctx, s->g, &opts, &r) == KILN_OK;
     s->passes = 0;
-    for (uint32_t i = 0; ok && i < kiln_graph_result_n_groups(r); i++) s->passes += kiln_graph_result_group(r, i).total_iterations;
+    for (uint32_t i = 0; ok && i < kiln_graph_result_n_groups(r); i++)
+        s->passes += kiln_graph_result_group(r, i).total_iterations;
     kiln_graph_result_release(r);
     return ok;
 }
@@ -132,10 +133,13 @@ static bool same_state(graph_bench *s, const char *what, const char *limit)
             return false;
         }
         if (kiln_array_bytes(a) != f->count * sizeof(float)) {
-            bench_fail(s->b, "%s: kiln has %zu bytes, C has %zu", label, kiln_array_bytes(a), f->count * sizeof(float));
+            bench_fail(s->b, "%s: kiln has %zu bytes, C has %zu", label, kiln_array_bytes(a),
+                       f->count * sizeof(float));
             same = false;
         } else {
-            same = bench_same_bits(s->b, label, "kiln", kiln_array_read(a), limit, (const char *)&s->state + f->offset, kiln_array_bytes(a), sizeof(float)) && same;
+            same = bench_same_bits(s->b, label, "kiln", kiln_array_read(a), limit,
+                                   (const char *)&s->state + f->offset, kiln_array_bytes(a), sizeof(float)) &&
+                   same;
         }
         kiln_array_release(a);
     }
@@ -145,7 +149,8 @@ static bool same_state(graph_bench *s, const char *what, const char *limit)
 static bool same_passes(graph_bench *s, const char *limit)
 {
     if (!s->c->passes || s->passes == s->c->passes(&s->state)) return true;
-    bench_fail(s->b, "passes of the coupling: kiln made %lld, %s made %lld", (long long)s->passes, limit, (long long)s->c->passes(&s->state));
+    bench_fail(s->b, "passes of the coupling: kiln made %lld, %s made %lld", (long long)s->passes, limit,
+               (long long)s->c->passes(&s->state));
     return false;
 }
 
@@ -168,7 +173,8 @@ static bool near_reference(graph_bench *s, const json_t *reference, const char *
         double a[256], v[256];
         char label[160];
         size_t n = numbers(want, v, 256), m = numbers(json_object_get(got, name), a, 256);
-        snprintf(label, sizeof label, "after %d steps, %s", (int)json_integer_value(json_object_get(reference, "steps")), name);
+        snprintf(label, sizeof label, "after %d steps, %s",
+                 (int)json_integer_value(json_object_get(reference, "steps")), name);
         if (n == 0 || n != m) {
             bench_fail(s->b, "%s: %s has %zu values, the reference %zu", label, who, m, n);
             return false;
@@ -220,7 +226,8 @@ static bool check_values(graph_bench *s, const json_t *reference)
         limit_reset(s);
         s->c->run_shortcut(&s->state, CHECK_STEPS);
         kiln_reset(s);
-        ok = ok && kiln_run(s, CHECK_STEPS) && same_state(s, "run loop", s->c->shortcut) && same_passes(s, s->c->shortcut);
+        ok = ok && kiln_run(s, CHECK_STEPS) && same_state(s, "run loop", s->c->shortcut) &&
+             same_passes(s, s->c->shortcut);
     }
     if (!s->ok) spine_kiln_failed(s->b, s->ctx, s->c->name);
     return ok && s->ok;
@@ -231,8 +238,10 @@ static bool check_values(graph_bench *s, const json_t *reference)
 static json_t *ask(graph_bench *s, const char *what, const char *how, int64_t steps)
 {
     char why[512];
-    json_t *answer = bench_peer_ask(s->peer, json_pack("{s:s, s:s, s:s, s:I}", "do", what, "graph", s->c->name, "how", how, "steps", (json_int_t)steps),
-                                    why, sizeof why);
+    json_t *answer = bench_peer_ask(
+        s->peer,
+        json_pack("{s:s, s:s, s:s, s:I}", "do", what, "graph", s->c->name, "how", how, "steps", (json_int_t)steps),
+        why, sizeof why);
     if (!answer) bench_fail(s->b, "MADDENING, %s of %s: %s", what, s->c->name, why);
     return answer;
 }
@@ -261,7 +270,10 @@ static bool peer_values(graph_bench *s, const json_t *reference)
     bool near = true;
     for (size_t i = 0; i < 2; i++) {
         json_t *answer = ask(s, "values", hows[i], json_integer_value(json_object_get(reference, "steps")));
-        near = answer && near_reference(s, reference, i == 0 ? "MADDENING step" : "MADDENING run_scan", json_object_get(answer, "fields")) && near;
+        near = answer &&
+               near_reference(s, reference, i == 0 ? "MADDENING step" : "MADDENING run_scan",
+                              json_object_get(answer, "fields")) &&
+               near;
         json_decref(answer);
     }
     return near;
@@ -302,11 +314,26 @@ static void against_peer(graph_bench *s, const json_t *reference, const bench_si
     char row[128];
     if (hello && peer_values(s, reference)) {
         snprintf(row, sizeof row, "%s, one step call", s->c->name);
-        bench_time(s->b, &(bench_pair){.row = row, .a = *steps, .b = {.name = "MADDENING", .sample = peer_steps, .user = s, .calls = CALL_STEPS},
-                                       .unit = "step", .seconds = PEER_SECONDS, .target = {BENCH_RATIO_AT_LEAST, 200}, .more = json_deep_copy(hello)}, NULL);
+        bench_time(s->b,
+                   &(bench_pair){.row = row,
+                                 .a = *steps,
+                                 .b = {.name = "MADDENING", .sample = peer_steps, .user = s, .calls = CALL_STEPS},
+                                 .unit = "step",
+                                 .seconds = PEER_SECONDS,
+                                 .target = {BENCH_RATIO_AT_LEAST, 200},
+                                 .more = json_deep_copy(hello)},
+                   NULL);
         snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
-        bench_time(s->b, &(bench_pair){.row = row, .a = *loop, .b = {.name = "run_scan", .sample = peer_loop, .user = s, .calls = 1}, .per = LOOP_STEPS,
-                                       .unit = "step", .seconds = PEER_SECONDS, .target = {BENCH_RATIO_AT_LEAST, 1}, .more = json_deep_copy(hello)}, NULL);
+        bench_time(s->b,
+                   &(bench_pair){.row = row,
+                                 .a = *loop,
+                                 .b = {.name = "run_scan", .sample = peer_loop, .user = s, .calls = 1},
+                                 .per = LOOP_STEPS,
+                                 .unit = "step",
+                                 .seconds = PEER_SECONDS,
+                                 .target = {BENCH_RATIO_AT_LEAST, 1},
+                                 .more = json_deep_copy(hello)},
+                   NULL);
     } else if (!hello) {
         snprintf(row, sizeof row, "%s, one step call", s->c->name);
         bench_time(s->b, &(bench_pair){.row = row, .a = *steps, .unit = "step"}, NULL);
@@ -325,10 +352,20 @@ static void time_graph(graph_bench *s, const json_t *reference)
     bench_side loop = {.name = "kiln", .loop = kiln_loop, .user = s, .reset = kiln_reset, .calls = 1};
     bench_side limit = {.name = "C", .loop = limit_loop, .user = s, .reset = limit_reset, .calls = 1};
     snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
-    bench_time(s->b, &(bench_pair){.row = row, .a = loop, .b = limit, .per = LOOP_STEPS, .unit = "step", .target = {BENCH_RATIO_AT_LEAST, 0.7}}, NULL);
+    bench_time(s->b,
+               &(bench_pair){.row = row,
+                             .a = loop,
+                             .b = limit,
+                             .per = LOOP_STEPS,
+                             .unit = "step",
+                             .target = {BENCH_RATIO_AT_LEAST, 0.7}},
+               NULL);
     if (s->c->run_shortcut) {
         limit = (bench_side){.name = "C", .loop = shortcut_loop, .user = s, .reset = limit_reset, .calls = 1};
-        bench_time(s->b, &(bench_pair){.row = row, .note = s->c->shortcut, .a = loop, .b = limit, .per = LOOP_STEPS, .unit = "step"}, NULL);
+        bench_time(s->b,
+                   &(bench_pair){
+                       .row = row, .note = s->c->shortcut, .a = loop, .b = limit, .per = LOOP_STEPS, .unit = "step"},
+                   NULL);
     }
     against_peer(s, reference, &steps, &loop);
     if (!s->ok) spine_kiln_failed(s->b, s->ctx, s->c->name);
@@ -355,13 +392,22 @@ void spine_spring_body(bench *b)
 {
 #define FIELD(name, member, count) {name, offsetof(limit_spring_body, member), count}
     static const limit_field fields[] = {
-        FIELD("spring.position", spring_position, 1), FIELD("spring.velocity", spring_velocity, 1), FIELD("body.position", position, 3),
-        FIELD("body.velocity", velocity, 3), FIELD("body.orientation", q, 4), FIELD("body.angular_velocity", spin, 3),
+        FIELD("spring.position", spring_position, 1),
+        FIELD("spring.velocity", spring_velocity, 1),
+        FIELD("body.position", position, 3),
+        FIELD("body.velocity", velocity, 3),
+        FIELD("body.orientation", q, 4),
+        FIELD("body.angular_velocity", spin, 3),
     };
 #undef FIELD
     static const graph_case c = {
-        .name = "spring-body", .file = "graphs/spring-body.yaml", .reference = "reference/spring-body.json", .fields = fields,
-        .n_fields = sizeof fields / sizeof *fields, .start = start_spring_body, .run = run_spring_body,
+        .name = "spring-body",
+        .file = "graphs/spring-body.yaml",
+        .reference = "reference/spring-body.json",
+        .fields = fields,
+        .n_fields = sizeof fields / sizeof *fields,
+        .start = start_spring_body,
+        .run = run_spring_body,
     };
     run_graph(b, &c);
 }
@@ -378,9 +424,16 @@ void spine_rods(bench *b)
         {"cold.temperature", offsetof(limit_rods, cold), LIMIT_CELLS},
     };
     static const graph_case c = {
-        .name = "rods-64-aitken", .file = "graphs/rods-64-aitken.yaml", .reference = "reference/rods-64-aitken.json", .fields = fields,
-        .n_fields = sizeof fields / sizeof *fields, .start = start_rods, .run = run_rods, .passes = passes_of_rods,
-        .shortcut = "C that knows by hand that only the two cells at the joint differ from pass to pass", .run_shortcut = run_rods_ends,
+        .name = "rods-64-aitken",
+        .file = "graphs/rods-64-aitken.yaml",
+        .reference = "reference/rods-64-aitken.json",
+        .fields = fields,
+        .n_fields = sizeof fields / sizeof *fields,
+        .start = start_rods,
+        .run = run_rods,
+        .passes = passes_of_rods,
+        .shortcut = "C that knows by hand that only the two cells at the joint differ from pass to pass",
+        .run_shortcut = run_rods_ends,
     };
     run_graph(b, &c);
 }

@@ -17,7 +17,10 @@ static double seconds_of(clockid_t clock)
 
 double bench_now(void) { return seconds_of(CLOCK_MONOTONIC); }
 
-bench_taken bench_begin(void) { return (bench_taken){.processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), .wall = bench_now()}; }
+bench_taken bench_begin(void)
+{
+    return (bench_taken){.processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), .wall = bench_now()};
+}
 
 bench_taken bench_end(bench_taken begin)
 {

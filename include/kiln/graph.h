@@ -158,6 +158,92 @@ KILN_API kiln_graph_records kiln_graph_result_group(const kiln_graph_result *r, 
  *  Errors: KILN_INVALID another ending; KILN_IO. Threads: the context's. Cost: linear in what is recorded. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_save(kiln_ctx *ctx, const kiln_graph_result *r, const char *path, uint32_t *written);
 
+/* ---- profile ---- */
+
+typedef struct kiln_graph_profile_opts {
+    size_t size;
+    int64_t steps;      /**< timed steps; 0: 100 */
+    int64_t warmup;     /**< steps before them, the first one included; 0: 3 */
+    int64_t stat_steps; /**< 0: at most 50 further steps are counted; else the graph starts again, warms up, and exactly so many are */
+    int64_t scan_steps; /**< 0: the loop over steps is not counted; else it is, after a run of so many steps */
+    bool no_counts;           /**< leaves the integers of compiles out */
+    bool no_measure_coupling; /**< what iterations cost is estimated from the nodes' times instead of measured */
+    const volatile bool *stop; /**< asked between calls; NULL: never */
+} kiln_graph_profile_opts;
+#define KILN_GRAPH_PROFILE_OPTS_INIT {.size = sizeof(kiln_graph_profile_opts)}
+
+typedef struct kiln_profile_node {
+    const char *name;
+    int64_t elements; /**< of its state */
+    double alone_ms;  /**< one update, repeated in a native loop */
+    double scope_ms;  /**< a step's time between the borders of its equations, in instrumented code */
+} kiln_profile_node;
+
+/** Times of what is no node in instrumented code: residuals, acceleration, edges, inputs. */
+typedef struct kiln_profile_scope {
+    const char *name; /**< "coupling:a+b/residual" */
+    double ms;        /**< per step */
+} kiln_profile_scope;
+
+typedef struct kiln_profile_group {
+    const char *key;
+    int32_t last;             /**< iterations of the last step counted */
+    int32_t least, most, cap; /**< iterations */
+    int32_t sweeps;           /**< per solve */
+    int64_t n;                /**< solves counted; a step in which the group does not fire is none */
+    double mean, total_mean;  /**< iterations of the longest sweep, and of all sweeps */
+    double at_cap_fraction, converged_fraction;
+} kiln_profile_group;
+
+typedef struct kiln_profile_counts {
+    uint64_t builds, equations, lowered_ops;                /**< of the step */
+    int64_t scan_steps;                                     /**< 0: not measured */
+    uint64_t scan_builds, scan_equations, scan_lowered_ops; /**< of the loop */
+} kiln_profile_counts;
+
+/** Where a step's time goes. Times are in ms. Read only; docs/profile.md says how each number is measured. */
+typedef struct kiln_profile {
+    const char *name;   /**< the graph's title, or its file's name */
+    const char *device; /**< "cpu:0" */
+    const char *target; /**< "x86-64-v4" */
+    kiln_dtype precision;
+    int64_t n_steps, elements;
+    uint64_t state_bytes;
+    double clock_ms; /**< step of the clock; part of every single time */
+    double first_step_ms; /**< tracing, compiling and the first step */
+    double mean_ms, std_ms, median_ms, p95_ms, total_ms, steps_per_second;
+    double floor_ms; /**< an identity program called the same way */
+    const kiln_profile_node *nodes; /**< in the order of the file */
+    uint32_t n_nodes;
+    double sum_alone_ms;
+    const kiln_profile_scope *scopes; /**< slowest first */
+    uint32_t n_scopes;
+    double instrumented_ms; /**< a step of the instrumented code */
+    const kiln_profile_group *groups;
+    uint32_t n_groups;
+    const char *overhead_method; /**< "measured", "estimated"; "" without groups */
+    double overhead_ms, overhead_error_ms, one_iteration_ms, per_iteration_ms;
+    bool counted;
+    kiln_profile_counts counts;
+    const char *bottleneck; /**< "" when nothing stands out */
+    const char *const *recommendations;
+    uint32_t n_recommendations;
+} kiln_profile;
+
+/** Measures where a step's time goes. The graph is the same afterwards: state, parameters, programs, number of steps.
+ *  @param opts  may be NULL
+ *  Errors: KILN_INVALID a negative number, an interpreted graph; KILN_CANCELLED it was asked to stop; as kiln_graph_step, but a
+ *  group that must converge and does not is counted, not an error. Threads: the graph's.
+ *  Cost: a compile of the step twice, of the loop where it is counted, of each node; some hundred steps. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_graph_profile(kiln_ctx *ctx, kiln_graph *g, const kiln_graph_profile_opts *opts, kiln_profile **out);
+KILN_API void kiln_profile_release(kiln_profile *p); /**< NULL is fine */
+/** The report as text, ended with a newline; freed with kiln_text_free.
+ *  Errors: KILN_NOMEM. Threads: the context's. Cost: linear in nodes and groups. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_profile_text(kiln_ctx *ctx, const kiln_profile *p, char **text, size_t *n);
+/** The same as JSON.
+ *  Errors: KILN_NOMEM. Threads: the context's. Cost: linear in nodes and groups. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_profile_json(kiln_ctx *ctx, const kiln_profile *p, char **text, size_t *n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 
 #define CLI_COMMANDS(X)                                                                            \
     X(run)                                                                                         \
+    X(profile)                                                                                     \
     X(eval)                                                                                        \
     X(show)                                                                                        \
     X(check)                                                                                       \

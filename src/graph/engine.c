@@ -25,6 +25,7 @@ static kiln_status choose_recording(kiln_ctx *ctx, kiln_graph *g)
     }
     r->slots = slots;
     r->steps = g->interpret ? INTERPRETED_ROWS : MOST_ROWS;
+    KILN_TRY(kn_recording_tables(ctx, p, r));
     if (bytes == 0 || bytes > MOST_ROW_BYTES) return KILN_OK;
     r->rows = (int64_t)(HISTORY_BYTES / bytes);
     if (r->rows > r->steps) r->rows = r->steps;
@@ -143,6 +144,7 @@ kiln_status kn_graph_need(kiln_ctx *ctx, kiln_graph *g, kn_program_kind kind)
         o.donated_from = at.in_history, o.donated_to = at.in_settings;
     }
     KILN_TRY_NOTE(ctx, kn_program_make(ctx, prog, &o, p), "while the %s of the graph was compiled", labels[kind]);
+    g->builds[kind]++;
     p->trace_ms = (traced - start) * 1e3;
     g->start_ms += (kn_seconds() - start) * 1e3;
     uint32_t settings_at = kind == KN_PROGRAM_RUN ? kn_run_places_of(g->plan, &g->settings, &g->recording).in_settings : kn_n_state(g) + 1;

@@ -19,6 +19,7 @@ struct kiln_graph {
     kiln_array **diag;    /* of the last single step: KN_N_DIAG a group */
     kn_recording recording;
     kn_program step_program, run_program, seed_program;
+    uint32_t builds[KN_PROGRAM_SEED + 1]; /* how often each was traced and compiled; 1 is right */
     bool interpret;
     bool initial; /* the state is the initial one; parameters may still change it */
     bool seeded;  /* hidden values belong to the state */

@@ -14,19 +14,47 @@ double kn_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* ---- tables ---- */
+
+kiln_status kn_recording_tables(kiln_ctx *ctx, const kn_plan *p, kn_recording *r)
+{
+    KILN_TRY_MEM(ctx, r->tables = KN_NEWN(p->arena, kn_table, r->n_slots));
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        const kn_slot *s = &p->slots[r->slots[i]];
+        kn_table *t = r->tables, *end = r->tables + r->n_tables;
+        while (t < end && (s->type.rank || kn_table_is_array(p, r, t) || t->row.dtype != s->type.dtype)) t++;
+        if (t == end) {
+            KILN_TRY_MEM(ctx, t->fields = KN_NEWN(p->arena, uint32_t, s->type.rank ? 1 : r->n_slots));
+            t->name = s->type.rank ? s->name : kiln_dtype_name(s->type.dtype);
+            t->row = s->type;
+            r->n_tables++;
+        }
+        t->fields[t->n++] = i;
+    }
+    for (uint32_t i = 0; i < r->n_tables; i++) {
+        kn_table *t = &r->tables[i];
+        if (kn_table_is_array(p, r, t)) continue;
+        int64_t *n = KN_NEW(p->arena, int64_t);
+        KILN_TRY_MEM(ctx, n);
+        *n = t->n;
+        t->row = (kiln_type){t->row.dtype, 1, n};
+    }
+    return KILN_OK;
+}
+
 /* ---- tracing ---- */
 
 kn_run_places kn_run_places_of(const kn_plan *p, const kn_settings *s, const kn_recording *r)
 {
     kn_run_places at = {0};
-    uint32_t state = p->n_slots + p->n_hidden, fields = r->rows ? r->n_slots : 0, records = p->g->n_groups * KN_N_RECORDS;
+    uint32_t state = p->n_slots + p->n_hidden, tables = r->rows ? r->n_tables : 0, records = p->g->n_groups * KN_N_RECORDS;
     at.in_step = state;
     at.in_stop = at.in_step + 1, at.in_next = at.in_stop + 1, at.in_every = at.in_next + 1, at.in_history = at.in_every + 1;
-    at.in_records = at.in_history + fields;
+    at.in_records = at.in_history + tables;
     at.in_settings = at.in_records + records;
     at.n_in = at.in_settings + s->n;
     at.out_step = state, at.out_row = state + 1, at.out_history = state + 2;
-    at.out_records = at.out_history + fields;
+    at.out_records = at.out_history + tables;
     at.n_out = at.out_records + records;
     return at;
 }
@@ -36,7 +64,7 @@ static kiln_type row_type(kn_stepping *c, kiln_type t, int64_t rows)
     int64_t *dims = KN_STEP_ARRAY(c, int64_t, (size_t)t.rank + 1);
     if (!dims) return (kiln_type){t.dtype, 0, NULL};
     dims[0] = rows;
-    memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
+    if (t.rank) memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
     return (kiln_type){t.dtype, t.rank + 1, dims};
 }
 
@@ -102,14 +130,14 @@ typedef struct running {
     kiln_val first, stop, every;
     /* places in the carry */
     uint32_t at_step, at_next, at_row, at_halt, at_history, at_records, n;
-    uint32_t fields, records;
+    uint32_t tables, records;
 } running;
 
 static kiln_val run_goes_on(kiln_trace *t, void *user, const kiln_val *carry)
 {
     running *r = user;
     kiln_val go = kiln_lt(t, carry[r->at_step], r->stop);
-    if (r->fields) go = kiln_and(t, go, kiln_lt(t, carry[r->at_row], kiln_int(t, KILN_I64, r->r->rows)));
+    if (r->tables) go = kiln_and(t, go, kiln_lt(t, carry[r->at_row], kiln_int(t, KILN_I64, r->r->rows)));
     if (r->records)
         go = kiln_and(t, go, kiln_lt(t, kiln_sub(t, carry[r->at_step], r->first), kiln_int(t, KILN_I64, r->r->steps)));
     if (r->at_halt) go = kiln_and(t, go, kiln_not(t, carry[r->at_halt]));
@@ -127,6 +155,17 @@ static kiln_val put_row(kn_stepping *c, kiln_val table, kiln_val at, kiln_val v)
     return kiln_dynamic_update_slice(t, table, kiln_reshape(t, v, one.rank, one.dims), start);
 }
 
+/* The values of a table after this step. */
+static kiln_val table_row(kn_stepping *c, const kn_recording *r, const kn_table *table)
+{
+    static const int64_t one = 1;
+    if (kn_table_is_array(c->p, r, table)) return c->now[r->slots[table->fields[0]]];
+    kiln_val *parts = KN_STEP_ARRAY(c, kiln_val, table->n);
+    if (!parts) return (kiln_val){0};
+    for (uint32_t i = 0; i < table->n; i++) parts[i] = kiln_reshape(c->t, c->now[r->slots[table->fields[i]]], 1, &one);
+    return kiln_concatenate(c->t, parts, table->n, 0);
+}
+
 static void run_body(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next)
 {
     running *r = user;
@@ -141,12 +180,12 @@ static void run_body(kiln_trace *t, void *user, const kiln_val *carry, kiln_val 
     memcpy(next + p->n_slots, c.hidden_next, p->n_hidden * sizeof *next);
     kiln_scope_push(t, "record");
     next[r->at_step] = kiln_add(t, c.step, kiln_int(t, KILN_I64, 1));
-    if (r->fields) {
+    if (r->tables) {
         kiln_val kept = kiln_eq(t, next[r->at_step], carry[r->at_next]);
         next[r->at_next] = kiln_select(t, kept, kiln_add(t, carry[r->at_next], r->every), carry[r->at_next]);
         next[r->at_row] = kiln_add(t, carry[r->at_row], kiln_convert(t, kept, KILN_I64));
-        for (uint32_t i = 0; i < r->fields; i++)
-            next[r->at_history + i] = put_row(&c, carry[r->at_history + i], carry[r->at_row], c.now[r->r->slots[i]]);
+        for (uint32_t i = 0; i < r->tables; i++)
+            next[r->at_history + i] = put_row(&c, carry[r->at_history + i], carry[r->at_row], table_row(&c, r->r, &r->r->tables[i]));
     }
     kiln_val done = r->records ? kiln_sub(t, c.step, r->first) : (kiln_val){0}, halt = {0};
     for (uint32_t g = 0; g < p->g->n_groups; g++) {
@@ -168,12 +207,12 @@ static void place_carry(running *r)
     uint32_t n = p->n_slots + p->n_hidden;
     bool strict = false;
     for (uint32_t g = 0; g < p->g->n_groups; g++) strict = strict || p->groups[g].strict;
-    r->fields = r->r->rows ? r->r->n_slots : 0;
+    r->tables = r->r->rows ? r->r->n_tables : 0;
     r->records = p->g->n_groups * KN_N_RECORDS;
     r->at_step = n++;
-    if (r->fields) r->at_next = n++, r->at_row = n++;
+    if (r->tables) r->at_next = n++, r->at_row = n++;
     if (strict) r->at_halt = n++;
-    r->at_history = n, n += r->fields;
+    r->at_history = n, n += r->tables;
     r->at_records = n, n += r->records;
     r->n = n;
 }
@@ -190,13 +229,12 @@ static void trace_run(kn_stepping *c, const kn_recording *recording, kiln_val *s
     r.stop = kiln_input(c->t, "stop", KILN_SCALAR(KILN_I64));
     kiln_val next = kiln_input(c->t, "next", KILN_SCALAR(KILN_I64)), zero = kiln_int(c->t, KILN_I64, 0);
     r.every = kiln_input(c->t, "every", KILN_SCALAR(KILN_I64));
-    if (r.fields) init[r.at_next] = next, init[r.at_row] = zero;
+    if (r.tables) init[r.at_next] = next, init[r.at_row] = zero;
     if (r.at_halt) init[r.at_halt] = kiln_scalar(c->t, KILN_BOOL, 0);
     char name[300];
-    for (uint32_t i = 0; i < r.fields; i++) {
-        const kn_slot *slot = &p->slots[recording->slots[i]];
-        snprintf(name, sizeof name, "history:%.200s", slot->name);
-        init[r.at_history + i] = kiln_input(c->t, name, row_type(c, slot->type, recording->rows));
+    for (uint32_t i = 0; i < r.tables; i++) {
+        snprintf(name, sizeof name, "history:%.200s", recording->tables[i].name);
+        init[r.at_history + i] = kiln_input(c->t, name, row_type(c, recording->tables[i].row, recording->rows));
     }
     for (uint32_t i = 0; i < r.records; i++) {
         kn_diag d = kn_record_diag[i % KN_N_RECORDS];
@@ -208,8 +246,8 @@ static void trace_run(kn_stepping *c, const kn_recording *recording, kiln_val *s
     kiln_while(c->t, run_goes_on, run_body, &r, init, r.n, out);
     state_outputs(c, out, out + p->n_slots);
     kiln_output(c->t, "step", out[r.at_step]);
-    kiln_output(c->t, "row", r.fields ? out[r.at_row] : zero);
-    for (uint32_t i = 0; i < r.fields; i++) named_output(c, "history:", p->slots[recording->slots[i]].name, out[r.at_history + i]);
+    kiln_output(c->t, "row", r.tables ? out[r.at_row] : zero);
+    for (uint32_t i = 0; i < r.tables; i++) named_output(c, "history:", recording->tables[i].name, out[r.at_history + i]);
     for (uint32_t i = 0; i < r.records; i++) {
         snprintf(name, sizeof name, "%.200s.%s", p->groups[i / KN_N_RECORDS].key, kn_diag_names[kn_record_diag[i % KN_N_RECORDS]]);
         named_output(c, "record:", name, out[r.at_records + i]);

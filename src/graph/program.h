@@ -18,13 +18,29 @@
 
 typedef enum kn_program_kind { KN_PROGRAM_STEP, KN_PROGRAM_RUN, KN_PROGRAM_SEED } kn_program_kind;
 
+/* Fields that are recorded side by side: all scalars of one type, or one array. */
+typedef struct kn_table {
+    const char *name;
+    kiln_type row;
+    uint32_t *fields, n; /* places in kn_recording.slots */
+} kn_table;
+
 /* What `run` records in its loop. */
 typedef struct kn_recording {
     const uint32_t *slots; /* fields of a row */
     uint32_t n_slots;
+    kn_table *tables;
+    uint32_t n_tables;
     int64_t rows;  /* capacity of the history; 0: it records no fields */
     int64_t steps; /* capacity of the records of groups; also the most steps of one call when there are groups */
 } kn_recording;
+
+/* Makes the tables for r->slots. */
+kiln_status kn_recording_tables(kiln_ctx *ctx, const kn_plan *p, kn_recording *r);
+static inline bool kn_table_is_array(const kn_plan *p, const kn_recording *r, const kn_table *t)
+{
+    return p->slots[r->slots[t->fields[0]]].type.rank > 0;
+}
 
 /* Diagnostics that the records hold, per group, in this order. */
 enum { KN_N_RECORDS = 4 };

@@ -15,6 +15,12 @@ static kiln_status block(kiln_ctx *ctx, kiln_graph_result *r, size_t n, size_t s
 
 static kiln_status make_fields(kiln_ctx *ctx, kiln_graph_result *r, const kn_plan *p, const kn_recording *rec, int64_t rows)
 {
+    KILN_TRY_MEM(ctx, r->tables = KN_NEWN(&r->arena, kn_result_table, rec->n_tables));
+    r->n_tables = rec->n_tables;
+    for (uint32_t i = 0; i < rec->n_tables; i++) {
+        r->tables[i].row_bytes = kn_type_bytes(rec->tables[i].row);
+        KILN_TRY(block(ctx, r, (size_t)(rows + rec->rows), r->tables[i].row_bytes, &r->tables[i].bytes, &r->tables[i].data));
+    }
     KILN_TRY_MEM(ctx, r->fields = KN_NEWN(&r->arena, kn_result_field, rec->n_slots));
     r->n_fields = rec->n_slots;
     for (uint32_t i = 0; i < rec->n_slots; i++) {
@@ -23,8 +29,6 @@ static kiln_status make_fields(kiln_ctx *ctx, kiln_graph_result *r, const kn_pla
         int64_t *dims = kn_arena_copy(&r->arena, s->type.dims, s->type.rank * sizeof *dims);
         KILN_TRY_MEM(ctx, dims && (f->name = kn_arena_text(&r->arena, s->name)));
         f->type = (kiln_type){s->type.dtype, s->type.rank, dims};
-        f->row_bytes = kn_type_bytes(s->type);
-        KILN_TRY(block(ctx, r, (size_t)(rows + rec->rows), f->row_bytes, &f->bytes, &f->data));
     }
     return KILN_OK;
 }
@@ -66,10 +70,9 @@ kiln_status kn_result_make(kiln_ctx *ctx, const kn_plan *p, const kn_recording *
 void kiln_graph_result_release(kiln_graph_result *r)
 {
     if (!r) return;
-    for (uint32_t i = 0; i < r->n_fields; i++) {
-        kiln_array_release(r->fields[i].array);
-        if (r->fields[i].data) kn_free_aligned(&r->alloc, r->fields[i].data, r->fields[i].bytes, 64);
-    }
+    for (uint32_t i = 0; i < r->n_fields; i++) kiln_array_release(r->fields[i].array);
+    for (uint32_t i = 0; i < r->n_tables; i++)
+        if (r->tables[i].data) kn_free_aligned(&r->alloc, r->tables[i].data, r->tables[i].bytes, 64);
     for (uint32_t i = 0; i < r->n_groups; i++)
         for (int k = 0; k < KN_N_RECORDS; k++)
             if (r->groups[i].list[k]) kn_free_aligned(&r->alloc, r->groups[i].list[k], r->groups[i].bytes[k], 64);
@@ -101,16 +104,32 @@ void kn_result_count(kn_result_group *g, int64_t at, int64_t n)
     g->r.steps += n;
 }
 
-kiln_status kn_result_close(kiln_ctx *ctx, kiln_graph_result *r)
+/* One column of a table of scalars. */
+static void take_column(const kn_result_table *t, size_t at, size_t size, int64_t rows, char *out)
 {
-    for (uint32_t i = 0; i < r->n_fields; i++) {
-        kn_result_field *f = &r->fields[i];
-        int64_t *dims = KN_NEWN(&r->arena, int64_t, (size_t)f->type.rank + 1);
-        KILN_TRY_MEM(ctx, dims);
-        dims[0] = r->n_rows;
-        memcpy(dims + 1, f->type.dims, f->type.rank * sizeof *dims);
-        KILN_TRY(kiln_array_wrap(ctx, (kiln_type){f->type.dtype, f->type.rank + 1, dims}, f->data, NULL, NULL, &f->array));
-    }
+    const char *from = t->data + at * size;
+    for (int64_t i = 0; i < rows; i++, from += t->row_bytes, out += size) memcpy(out, from, size);
+}
+
+static kiln_status close_field(kiln_ctx *ctx, kiln_graph_result *r, const kn_recording *rec, uint32_t table, uint32_t column)
+{
+    kn_result_table *t = &r->tables[table];
+    kn_result_field *f = &r->fields[rec->tables[table].fields[column]];
+    int64_t *dims = KN_NEWN(&r->arena, int64_t, (size_t)f->type.rank + 1);
+    KILN_TRY_MEM(ctx, dims);
+    dims[0] = r->n_rows;
+    memcpy(dims + 1, f->type.dims, f->type.rank * sizeof *dims);
+    kiln_type type = {f->type.dtype, f->type.rank + 1, dims};
+    if (f->type.rank) return kiln_array_wrap(ctx, type, t->data, NULL, NULL, &f->array);
+    KILN_TRY(kiln_array_create(ctx, type, &f->array));
+    take_column(t, column, kiln_dtype_bytes(type.dtype), r->n_rows, kiln_array_data(f->array));
+    return KILN_OK;
+}
+
+kiln_status kn_result_close(kiln_ctx *ctx, kiln_graph_result *r, const kn_recording *rec)
+{
+    for (uint32_t i = 0; i < rec->n_tables; i++)
+        for (uint32_t k = 0; k < rec->tables[i].n; k++) KILN_TRY(close_field(ctx, r, rec, i, k));
     for (uint32_t i = 0; i < r->n_groups; i++) {
         kn_result_group *g = &r->groups[i];
         if (g->r.steps == 0) g->r.least = 0;

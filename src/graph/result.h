@@ -6,11 +6,15 @@
 #include "graph/program.h"
 #include "kiln/graph.h"
 
+/* Rows of a kn_table, and room for as many more as one call may write. */
+typedef struct kn_result_table {
+    size_t row_bytes, bytes;
+    char *data;
+} kn_result_table;
+
 typedef struct kn_result_field {
     const char *name;
-    kiln_type type; /* of one row */
-    size_t row_bytes, bytes;
-    char *data; /* rows, and room for as many more as one call may write */
+    kiln_type type;    /* of one row */
     kiln_array *array; /* the recorded rows; made at the end */
 } kn_result_field;
 
@@ -28,6 +32,8 @@ struct kiln_graph_result {
     int64_t *row_steps;
     double *row_times;
     size_t steps_bytes, times_bytes;
+    kn_result_table *tables;
+    uint32_t n_tables;
     kn_result_field *fields;
     uint32_t n_fields;
     kn_result_group *groups;
@@ -42,8 +48,8 @@ struct kiln_graph_result {
 /* Room for so many rows and steps, and what one call may write beyond. */
 kiln_status kn_result_make(kiln_ctx *ctx, const kn_plan *p, const kn_recording *r, bool keeps, int64_t rows, int64_t steps,
                            kiln_graph_result **out);
-/* The recorded arrays. */
-kiln_status kn_result_close(kiln_ctx *ctx, kiln_graph_result *r);
+/* The recorded arrays, one a field. */
+kiln_status kn_result_close(kiln_ctx *ctx, kiln_graph_result *r, const kn_recording *rec);
 /* Notes that a row belongs to this step. */
 void kn_result_row(kiln_graph_result *r, int64_t step);
 /* Sums up `n` entries of a group's lists from `at` on. */

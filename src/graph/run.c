@@ -103,9 +103,15 @@ static kiln_status how_many(kiln_ctx *ctx, const kiln_graph *g, const kiln_graph
 static void copy_row(runner *u)
 {
     kiln_graph_result *r = u->r;
-    for (uint32_t i = 0; i < r->n_fields; i++)
-        memcpy(r->fields[i].data + (size_t)r->n_rows * r->fields[i].row_bytes,
-               kiln_array_read(u->g->state[u->g->recording.slots[i]]), r->fields[i].row_bytes);
+    const kn_recording *rec = &u->g->recording;
+    for (uint32_t i = 0; i < r->n_tables; i++) {
+        char *to = r->tables[i].data + (size_t)r->n_rows * r->tables[i].row_bytes;
+        for (uint32_t k = 0; k < rec->tables[i].n; k++) {
+            const kiln_array *from = u->g->state[rec->slots[rec->tables[i].fields[k]]];
+            memcpy(to, kiln_array_read(from), kiln_array_bytes(from));
+            to += kiln_array_bytes(from);
+        }
+    }
     kn_result_row(r, u->g->step);
 }
 
@@ -128,8 +134,8 @@ static void point_buffers(runner *u, const kn_run_places *at, int64_t *stop, int
     const kiln_graph_result *r = u->r;
     in[at->in_stop] = stop, in[at->in_next] = next, in[at->in_every] = &u->rec.every;
     out[at->out_step] = step, out[at->out_row] = row;
-    for (uint32_t i = 0; u->g->recording.rows && i < r->n_fields; i++)
-        in[at->in_history + i] = out[at->out_history + i] = r->fields[i].data + (size_t)r->n_rows * r->fields[i].row_bytes;
+    for (uint32_t i = 0; u->g->recording.rows && i < r->n_tables; i++)
+        in[at->in_history + i] = out[at->out_history + i] = r->tables[i].data + (size_t)r->n_rows * r->tables[i].row_bytes;
     for (uint32_t i = 0; i < r->n_groups; i++)
         for (uint32_t k = 0; k < KN_N_RECORDS; k++) {
             size_t size = kiln_dtype_bytes(kn_diag_dtype(kn_record_diag[k]));
@@ -258,7 +264,7 @@ kiln_status kiln_graph_run(kiln_ctx *ctx, kiln_graph *g, const kiln_graph_run_op
     kiln_status s = prepare(&u, steps, &arena);
     if (s == KILN_OK) s = run_steps(&u);
     if (u.r && (s == KILN_OK || s == KILN_NUMERIC)) {
-        kiln_status closed = kn_result_close(ctx, u.r);
+        kiln_status closed = kn_result_close(ctx, u.r, &g->recording);
         if (s == KILN_OK) s = closed;
         if (closed == KILN_OK) *out = u.r, u.r = NULL;
     }

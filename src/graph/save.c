@@ -156,12 +156,12 @@ static void add_float(kn_text *t, float v)
 
 static void csv_value(kn_text *t, const kn_result_field *f, int64_t row)
 {
-    const void *p = f->data + (size_t)row * f->row_bytes;
+    const char *p = (const char *)kiln_array_read(f->array) + (size_t)row * kiln_dtype_bytes(f->type.dtype);
     switch (f->type.dtype) {
-    case KILN_F64: kn_text_double(t, *(const double *)p); break;
-    case KILN_F32: add_float(t, *(const float *)p); break;
-    case KILN_I32: kn_text_printf(t, "%d", *(const int32_t *)p); break;
-    default: kn_text_printf(t, "%d", *(const uint8_t *)p); break;
+    case KILN_F64: kn_text_double(t, *(const double *)(const void *)p); break;
+    case KILN_F32: add_float(t, *(const float *)(const void *)p); break;
+    case KILN_I32: kn_text_printf(t, "%d", *(const int32_t *)(const void *)p); break;
+    default: kn_text_printf(t, "%d", (uint8_t)*p); break;
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of jaxprs: one error at its place, whatever the text; any blanks; names that look like words of the language. */
+#include "ir/kinds.h"
 #include "ir/print.h"
 #include "testing.h"
 
@@ -321,6 +322,19 @@ static void locale_changes_nothing(void **state)
     setlocale(LC_ALL, "C");
 }
 
+/* Every kind of the table is what its example gives. */
+static void kinds_have_examples(void **state)
+{
+    unsigned n = 0;
+    for (const kn_text_kind *k = kn_text_kinds; k->name; k++) {
+        if (!k->example) continue;
+        if (read_text(*state, k->example)) fail_msg("the example of %s is accepted", k->name);
+        assert_string_equal(kiln_ctx_error(*state)->kind, k->name);
+        n++;
+    }
+    assert_true(n >= 9);
+}
+
 static void memory_runs_out(void **state)
 {
     (void)state;
@@ -357,6 +371,7 @@ int main(void)
         cmocka_unit_test(equations_know_their_place),
         cmocka_unit_test(constants_without_values_do_not_run),
         cmocka_unit_test(locale_changes_nothing),
+        cmocka_unit_test(kinds_have_examples),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
