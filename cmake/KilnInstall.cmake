@@ -9,6 +9,7 @@ set_target_properties(kiln-shared PROPERTIES OUTPUT_NAME kiln VERSION ${PROJECT_
 target_link_options(kiln-shared PRIVATE "-Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/kiln.map" -Wl,--no-undefined)
 target_link_libraries(kiln-shared PRIVATE kiln-flags ${KILN_LIBRARIES})
 
+file(RELATIVE_PATH KILN_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/") # so that the folder may be moved
 configure_file(cmake/kiln.pc.in kiln.pc @ONLY)
 configure_package_config_file(cmake/kilnConfig.cmake.in kilnConfig.cmake INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/kiln"
     PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)

@@ -52,7 +52,7 @@ struct kiln_table; /**< routines that generated code calls */
 /** One call's frame. Zero it, set what is wanted. */
 typedef struct kiln_call {
     const volatile bool *stop; /**< polled by long loops; NULL: never */
-    uint64_t *ticks;           /**< per scope, only of executables compiled with `ticks` */
+    uint64_t *ticks;           /**< n_scopes + 1 of them, the last for the entry's own use; only of executables compiled with `ticks` */
     int32_t status;            /**< out: 0, or KILN_CANCELLED */
     int32_t reserved;
 } kiln_call;

@@ -4,6 +4,14 @@
 /* Reads one input without running it. */
 static int check_input(cli *c, cli_input *in)
 {
+    if (in->kind == CLI_GRAPH) {
+        kiln_graph *g;
+        kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
+        o.text = in->bytes.s;
+        if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
+        kiln_graph_release(g);
+        return CLI_DONE;
+    }
     if (in->kind != CLI_JAXPR) return cli_input_refuse(c, in, "programs and graphs");
     kiln_prog *p;
     if (kiln_prog_parse(c->ctx, in->bytes.s, in->bytes.n, in->name, &p) != KILN_OK) return cli_fail(c);

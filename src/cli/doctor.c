@@ -91,7 +91,7 @@ static void noise(double *read_ns, double *percent)
     enum { READS = 1000, RUNS = 101, WORK = 20000 };
     double t0 = clock_ns();
     for (int i = 0; i < READS; i++) (void)clock_ns();
-    *read_ns = (clock_ns() - t0) / READS;
+    *read_ns = (clock_ns() - t0) / (double)READS;
     double times[RUNS];
     volatile double sink = 1;
     for (int r = 0; r < RUNS; r++) {
@@ -181,6 +181,9 @@ static int run(cli *c)
     if (text) print(d);
     for (uint32_t i = 0; i < cli_n_common; i++)
         if (cli_common[i].flags & CLI_SETTING) setting(c, &cli_common[i], settings, text);
+    const char *folder = getenv("KILN_LIBDIR"); /* the library's own: where the code generator is looked for */
+    if (text) printf("  %-14s %s\n", "libdir", folder && *folder ? folder : "beside the program or the library");
+    json_object_set_new(settings, "libdir", json_pack("{s:s, s:s}", "value", folder ? folder : "", "from", folder && *folder ? "environment" : ""));
     json_object_set_new(d, "settings", settings);
     int code = json ? cli_write_json(c, json, d) : CLI_DONE;
     json_decref(d);

@@ -109,6 +109,15 @@ static int finish(cli *c, job *j)
     return code;
 }
 
+static void say_compiled(const cli *c, const job *j)
+{
+    kiln_exec_info i;
+    kiln_exec_info_get(j->f, &i);
+    cli_say(c, "compiled in %.1f ms at tier %d: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
+            j->compile_ms, i.tier, (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
+            (unsigned long long)i.nests, (unsigned long long)i.code_bytes);
+}
+
 static int evaluate(cli *c, job *j)
 {
     if (!cli_has(c, "interpret")) {
@@ -117,6 +126,7 @@ static int evaluate(cli *c, job *j)
         double t = now_ms();
         if (kiln_compile(c->ctx, j->p, &o, &j->f) != KILN_OK) return cli_fail(c);
         j->compile_ms = now_ms() - t;
+        if (c->verbose) say_compiled(c, j);
     }
     double t = now_ms();
     if (call(c, j) != KILN_OK) return cli_fail(c);

@@ -2,6 +2,7 @@
 #include "array/array.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "kiln/graph.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
 #include "run/stages.h"
@@ -120,10 +121,37 @@ static int print_stage(cli *c, const kiln_prog *p)
     return write_text(c, text, n);
 }
 
+/* Of a graph: the program of one base step, or of the loop over steps. */
+static int graph_program(cli *c, cli_input *in, kiln_prog **out)
+{
+    kiln_graph *g;
+    kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
+    o.text = in->bytes.s;
+    if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
+    bool step = strcmp(cli_text(c, "program", "loop"), "step") == 0;
+    int code = kiln_graph_program(c->ctx, g, !step, out) == KILN_OK ? CLI_DONE : cli_fail(c);
+    kiln_graph_release(g);
+    return code;
+}
+
+static int read_input(cli *c, kiln_prog **out)
+{
+    cli_input in;
+    *out = NULL;
+    int code = cli_input_read(c, c->operands[0], &in);
+    if (code != CLI_DONE) return code;
+    if (in.kind == CLI_GRAPH) code = graph_program(c, &in, out);
+    else if (cli_has(c, "program")) code = cli_bad(c, "usage", "--program belongs to graphs; %s is %s", in.name, cli_input_kind_text(in.kind));
+    else if (in.kind != CLI_JAXPR) code = cli_input_refuse(c, &in, "programs and graphs");
+    else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
+    cli_input_free(c, &in);
+    return code;
+}
+
 static int run(cli *c)
 {
     kiln_prog *p;
-    int code = cli_program_read(c, c->operands[0], &p);
+    int code = read_input(c, &p);
     if (code != CLI_DONE) return code;
     code = print_stage(c, p);
     kiln_prog_release(p);
@@ -132,6 +160,7 @@ static int run(cli *c)
 
 static const cli_option options[] = {
     {"stage", 0, CLI_CHOICE, "traced, lowered, optimised, loops, llvm, asm", "stage to print (traced)", 0, 0},
+    {"program", 0, CLI_CHOICE, "loop, step", "of a graph: the loop over steps, or one base step (loop)", 0, 0},
     {"after", 0, CLI_TEXT, "PASS", "stops optimisation after the first run of this pass", 0, 0},
     {"format", 0, CLI_CHOICE, "jaxpr", "form of the text", 0, 0},
     {"width", 0, CLI_INT, "N", "columns of a line; 0 is unlimited (80)", 0, 0},
@@ -149,8 +178,8 @@ static const cli_option options[] = {
 const cli_command cli_show = {
     .name = "show",
     .operands = "INPUT",
-    .summary = "prints a program at any stage",
-    .about = "Examples:\n    kiln show f.jaxpr --width 120\n    kiln show f.jaxpr --stage loops\n    kiln show f.jaxpr --after cse",
+    .summary = "prints a program, or that of a graph, at any stage",
+    .about = "Examples:\n    kiln show f.jaxpr --width 120\n    kiln show f.jaxpr --stage loops\n    kiln show f.jaxpr --after cse\n    kiln show rods.yaml --program step",
     CLI_OPTIONS(options),
     .least = 1,
     .most = 1,

@@ -3,9 +3,12 @@
 #include "cli/cli.h"
 
 #define CLI_COMMANDS(X)                                                                            \
+    X(run)                                                                                         \
+    X(profile)                                                                                     \
     X(eval)                                                                                        \
     X(show)                                                                                        \
     X(check)                                                                                       \
+    X(counts)                                                                                      \
     X(prims)                                                                                       \
     X(passes)                                                                                      \
     X(nodes)                                                                                       \

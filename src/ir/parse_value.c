@@ -123,11 +123,12 @@ static const char *raw_end(const kn_parser *p, uint32_t depth)
 static kiln_status read_raw(kn_parser *p, kn_arena *arena, uint32_t depth, kn_param *out)
 {
     const char *s = p->c.at, *q = raw_end(p, depth);
-    for (const char *k = s; k < q; k++)
-        if (*k == '\n') {
-            p->c.line++;
-            p->c.line_start = k + 1;
-        }
+    for (const char *k = s; k < q; k++) {
+        if ((unsigned char)*k < ' ' && *k != '\n' && *k != '\t' && *k != '\r') return kn_syntax(p, k, "syntax", NULL, "a control character");
+        if (*k != '\n') continue;
+        p->c.line++;
+        p->c.line_start = k + 1;
+    }
     p->c.at = q;
     while (q > s && (q[-1] == ' ' || q[-1] == '\n')) q--;
     if (q == s) return kn_syntax(p, s, "syntax", NULL, "a value is missing");

@@ -358,8 +358,8 @@ static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn
         KILN_TRY(inline_body(lw, f, body, x, inside, y));
     } else if (e->prim->lower) KILN_TRY(apply_rule(lw, f, j, e, x, at, y));
     else if (e->prim->flags & KN_LEVEL_TRACED)
-        return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), NULL, "%s cannot be compiled: it has no lowering",
-                          e->prim->name);
+        return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), NULL,
+                          "%s cannot be compiled: it has no lowering", e->prim->name);
     else KILN_TRY(append(lw, f, e, at, x, y));
     for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = y[i];
     return KILN_OK;
@@ -403,7 +403,8 @@ static kiln_status measure(lowering *lw, const kn_jaxpr *j, uint32_t depth, uint
     }
     KILN_TRY(m.status);
     *n = m.n;
-    KILN_TRY_MEM(lw->ctx, kn_push(&lw->scratch, &lw->size, m.n) && kn_map_put(&lw->scratch, &lw->sizes, kn_map_address(j), lw->size.n));
+    KILN_TRY_MEM(lw->ctx, kn_push(&lw->scratch, &lw->size, m.n) &&
+                              kn_map_put(&lw->scratch, &lw->sizes, kn_map_address(j), lw->size.n));
     return KILN_OK;
 }
 
@@ -423,6 +424,7 @@ kiln_status kn_lower(kiln_ctx *ctx, const kn_prog *traced, kn_prog **out)
     *out = NULL;
     lowering lw = {.ctx = ctx};
     uint64_t size;
+    KILN_TRY(kn_prog_runnable(ctx, traced));
     KILN_TRY(kn_prog_new(ctx, traced, &lw.out));
     lw.out->level = KN_LOWERED;
     kn_arena_init(&lw.scratch, &ctx->alloc);

@@ -138,7 +138,8 @@ static kn_fix negated_sub(kn_simp *s, kn_eqn *e, const kn_rule *row)
 #define R(op, kinds_, l_, r_, result_, text_) \
     {.text = text_, .sop = KN_S_##op, .try = arithmetic, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_, .result = KN_##result_}
 #define F(op, kinds_, try_, text_) {.text = text_, .sop = KN_S_##op, .try = try_, .kinds = kinds_}
-#define P(op, kinds_, try_, l_, r_, text_) {.text = text_, .sop = KN_S_##op, .try = try_, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_}
+#define P(op, kinds_, try_, l_, r_, text_) \
+    {.text = text_, .sop = KN_S_##op, .try = try_, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_}
 
 const kn_rule kn_arithmetic_rules[] = {
     {.text = "add_any(x, y) = x + y", .prim = &kn_prim_add_any, .try = rename_add},

@@ -84,14 +84,14 @@ static bool decide(kn_simp *s, constants *c)
     c->first = KN_NEWN(scratch, uint32_t, c->n);
     c->kept = KN_NEWN(scratch, kn_atom, 2 * (size_t)c->n);
     c->nkept = 0;
-    if (!c->fates || !c->first || !c->kept) return kn_failed(s, kn_nomem(s->pm->ctx)), false;
+    if (!c->fates || !c->first || !c->kept) goto out_of_memory;
     for (uint32_t i = 0; i < c->n; i++) {
         kn_atom a = c->operands[i];
         uint32_t before = kn_is_literal(a) ? 0 : kn_map_get(&seen, a);
         c->fates[i] = kn_is_literal(a) ? LITERAL : made_anywhere(s, a) ? MADE_INSIDE : before ? DOUBLE : STAYS;
         c->first[i] = before ? before - 1 : i;
         any = any || c->fates[i] != STAYS;
-        if (!kn_is_literal(a) && !before && !kn_map_put(scratch, &seen, a, i + 1)) return kn_failed(s, kn_nomem(s->pm->ctx)), false;
+        if (!kn_is_literal(a) && !before && !kn_map_put(scratch, &seen, a, i + 1)) goto out_of_memory;
         if (c->fates[i] == STAYS) c->kept[c->nkept++] = a;
     }
     for (uint32_t i = 0; i < c->n; i++) { /* scalars that are broadcast inside come behind */
@@ -99,6 +99,9 @@ static bool decide(kn_simp *s, constants *c)
         if (d && d->nin && !kn_is_literal(d->in[0])) c->kept[c->nkept++] = d->in[0];
     }
     return any;
+out_of_memory:
+    kn_failed(s, kn_nomem(s->pm->ctx));
+    return false;
 }
 
 static kn_atom copy_literal(kn_simp *s, kn_build *b, kn_atom a)

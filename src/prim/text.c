@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs from text: the parser with the table of primitives. */
 #include "base/file.h"
+#include "base/fpmode.h"
 #include "ir/parse.h"
 
 static const kn_parse_prims prims = {kn_prim_find, kn_prims};
 
 kiln_status kiln_prog_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out)
 {
-    return kn_parse(ctx, text, n, file, &prims, out);
+    kn_fpmode mode = kn_fpmode_enter(); /* numbers are rounded as everywhere */
+    kiln_status status = kn_parse(ctx, text, n, file, &prims, out);
+    kn_fpmode_leave(mode);
+    return status;
 }
 
 kiln_status kiln_prog_load(kiln_ctx *ctx, const char *path, kiln_prog **out)

@@ -162,8 +162,10 @@ static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codeg
     c->compiles++;
     c->equations += i->equations;
     c->lowered_ops += i->lowered_ops;
+    c->time_loops += i->time_loops;
     c->nests += i->nests;
     c->copies += i->copies;
+    c->exit_copies += i->exit_copies;
     c->calls_out += i->calls_out;
     c->scalar_calls += i->scalar_calls;
     c->code_bytes += i->code_bytes;

@@ -108,7 +108,7 @@ static void programs(void **state)
 {
     uint32_t n = kn_rule_count(), *fired = calloc(n, sizeof *fired);
     const char *more = getenv("KILN_TEST_SEEDS");
-    uint64_t seeds = more ? strtoull(more, NULL, 10) : 600;
+    uint64_t seeds = more ? strtoull(more, NULL, 10) : 1500;
     for (uint64_t seed = 0; seed < seeds; seed++) {
         kn_prog *p = NULL;
         kiln_array *in[RP_INPUTS];

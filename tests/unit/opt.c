@@ -19,12 +19,14 @@ static kn_prog *lowered(kiln_ctx *ctx, const char *text)
 
 static const char straight[] = "{ lambda ; a:f64[]. let b:f64[] = mul a 1.0:f64[]; c:f64[] = sin b; d:f64[] = sin a; e:f64[] = add c d; f:f64[] = exp a in (e,) }";
 
+enum { SEEN = 256 };
 static kiln_status note_pass(void *ud, const char *pass, uint32_t round, const kn_prog *p)
 {
     (void)round;
     assert_non_null(p->main);
-    strcat(ud, pass);
-    strcat(ud, " ");
+    char *seen = ud;
+    size_t n = strlen(seen);
+    snprintf(seen + n, SEEN - n, "%s ", pass);
     return KILN_OK;
 }
 static kiln_status refuse(void *ud, const char *pass, uint32_t round, const kn_prog *p)
@@ -37,7 +39,7 @@ static void options(void **state)
 {
     kiln_ctx *ctx = *state;
     kn_prog *low = lowered(ctx, straight), *p;
-    char seen[256] = "";
+    char seen[SEEN] = "";
     kn_opt_stats stats = {0};
     kn_opt_options o = {.hook = note_pass, .hook_ud = seen, .stats = &stats};
     assert_ok(ctx, kn_optimise(ctx, low, &o, &p));
@@ -91,17 +93,20 @@ typedef struct loop_case {
 
 static const loop_case loops[] = {
     {"p:f64[] = mul s s; q:f64[4] = mul c p", "q, d", "k", 1},                                    /* a scalar */
-    {"p:f64[4] = mul x x; q:f64[4] = add c p", "q, d", "k", 1},                                   /* no larger than its operands */
-    {"p:f64[4] = rev[dimensions=(0,)] x; q:f64[4] = add c p", "q, d", "k", 0},                    /* an index map */
-    {"p:f64[4] = rev[dimensions=(0,)] x; r:f64[4] = mul p p; q:f64[4] = add c r", "q, d", "k", 1}, /* goes with the product */
+    {"p:f64[4] = mul x x; q:f64[4] = add c p", "q, d", "k", 0}, /* cheap: costs less than to read it */
+    {"p:f64[4] = sqrt x; q:f64[4] = add c p", "q, d", "k", 1},
+    {"p:f64[4] = rev[dimensions=(0,)] x; q:f64[4] = add c p", "q, d", "k", 0}, /* an index map */
+    {"p:f64[4] = rev[dimensions=(0,)] x; r:f64[4] = div p s; q:f64[4] = add c r", "q, d", "k", 1}, /* goes with the quotient */
     {"p:f64[4] = broadcast_in_dim s; q:f64[4] = div p c", "q, d", "k", 0},
     {"p:f64[1] = slice[limit_indices=(2,) start_indices=(1,) strides=None] x; r:f64[] = squeeze[dimensions=(0,)] p; q:f64[4] = mul c r", "q, d", "k", 1},
-    {COLUMN ROW "q:f64[4,3] = mul p r; t:f64[4,3] = add d q", "c, t", "k", 0},                    /* an outer product is larger */
-    {COLUMN ROW "q:f64[4,3] = mul p r; w:f64[4,3] = exp q; t:f64[4,3] = add d w", "c, t", "k", 1}, /* than x and y, not than the loop */
+    {COLUMN ROW "q:f64[4,3] = mul p r; t:f64[4,3] = add d q", "c, t", "k", 0},
+    {COLUMN ROW "q:f64[4,3] = mul p r; w:f64[4,3] = exp q; t:f64[4,3] = add d w", "c, t", "k", 1}, /* no larger than the loop */
+    {"p:f64[4,3,9] = broadcast_in_dim[broadcast_dimensions=(0,)] x; w:f64[4,3,9] = exp p; "
+     "t:f64[4,3] = reduce_max[axes=(2,) out_sharding=None] w; u:f64[4,3] = add d t", "c, u", "k", 1}, /* what is made of it moves */
     {"p:f64[4] = iota[dimension=0 dtype=float64 shape=(4,) sharding=None] ; q:f64[4] = add c p", "q, d", "k", 0},
     {"p:f64[4] = iota[dimension=0 dtype=float64 shape=(4,) sharding=None] ; r:f64[4] = sin p; q:f64[4] = add c r", "q, d", "k", 1},
     {"p:f64[4] = dynamic_update_slice x y 0:i32[]; q:f64[4] = add c p", "q, d", "k", 1}, /* copies in every trip */
-    {"p:bool[4] = lt x 0.0:f64[]; w:f64[4] = neg x; r:f64[4] = select_n p x w; q:f64[4] = add c r", "q, d", "k", 1},
+    {"p:bool[4] = lt x 0.0:f64[]; w:f64[4] = neg x; r:f64[4] = select_n p x w; q:f64[4] = add c r", "q, d", "k", 0},
     {INNER "q:f64[4] = mul c v", "q, d", "k", 0}, /* the loop around may make no trip */
     {INNER "q:f64[4] = mul c v", "q, d", "7:i32[]", 1},
     {"p:f64[] = reduce_sum[axes=(0,) out_sharding=None] x; q:f64[4] = mul c p", "q, d", "k", 1},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of jaxprs: one error at its place, whatever the text; any blanks; names that look like words of the language. */
+#include "ir/kinds.h"
 #include "ir/print.h"
 #include "testing.h"
 
-#include <locale.h>
 #include <math.h>
 
 static kiln_prog *read_text(kiln_ctx *ctx, const char *text)
@@ -311,15 +311,28 @@ static void constants_without_values_do_not_run(void **state)
 
 static void locale_changes_nothing(void **state)
 {
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"};
-    const char *set = NULL;
-    for (size_t i = 0; !set && i < sizeof names / sizeof *names; i++) set = setlocale(LC_ALL, names[i]);
-    if (!set) {
-        print_message("skipped: no locale with a decimal comma is installed\n");
+    if (!test_set_comma_locale()) {
+        print_message("skipped: no locale with a decimal comma, and localedef cannot make one\n");
         skip();
     }
+    char text[16];
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    assert_string_equal(text, "0,5");
     scalars_keep_their_bits(state);
     setlocale(LC_ALL, "C");
+}
+
+/* Every kind of the table is what its example gives. */
+static void kinds_have_examples(void **state)
+{
+    unsigned n = 0;
+    for (const kn_text_kind *k = kn_text_kinds; k->name; k++) {
+        if (!k->example) continue;
+        if (read_text(*state, k->example)) fail_msg("the example of %s is accepted", k->name);
+        assert_string_equal(kiln_ctx_error(*state)->kind, k->name);
+        n++;
+    }
+    assert_true(n >= 9);
 }
 
 static void memory_runs_out(void **state)
@@ -358,6 +371,7 @@ int main(void)
         cmocka_unit_test(equations_know_their_place),
         cmocka_unit_test(constants_without_values_do_not_run),
         cmocka_unit_test(locale_changes_nothing),
+        cmocka_unit_test(kinds_have_examples),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
