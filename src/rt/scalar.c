@@ -102,10 +102,7 @@ static bool compare_float(kn_sop op, double a, double b)
 
 /* ---- integers: computed modulo 2^64, then wrapped to their width ---- */
 
-static unsigned width_of(kiln_dtype d)
-{
-    return d == KILN_I4 || d == KILN_U4 ? 4 : (unsigned)kiln_dtype_bytes(d) * 8;
-}
+static unsigned width_of(kiln_dtype d) { return kn_dtype_width(d); }
 
 static uint64_t int_op(kn_sop op, kiln_dtype d, bool is_signed, kn_scalar a, kn_scalar b)
 {
