@@ -3,14 +3,15 @@
 # collection, so that it loads in milliseconds and cannot meet an LLVM that the host program has loaded.
 find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config-20 llvm-config REQUIRED)
 execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE LLVM_INCLUDE OUTPUT_STRIP_TRAILING_WHITESPACE)
-execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs x86codegen x86asmparser analysis bitwriter target OUTPUT_VARIABLE LLVM_LIBS OUTPUT_STRIP_TRAILING_WHITESPACE)
+execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs x86codegen analysis target OUTPUT_VARIABLE LLVM_LIBS OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE LLVM_LIBDIR OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --link-static --system-libs OUTPUT_VARIABLE LLVM_SYSTEM OUTPUT_STRIP_TRAILING_WHITESPACE)
 separate_arguments(LLVM_LIBS)
 separate_arguments(LLVM_SYSTEM)
 file(GLOB llvm_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/llvm/*.c")
 if(llvm_sources)
-    add_library(kiln-llvm SHARED ${llvm_sources})
+    # Two files of the library, compiled in: the module calls nothing of libkiln.
+    add_library(kiln-llvm SHARED ${llvm_sources} "${CMAKE_SOURCE_DIR}/src/base/memory.c" "${CMAKE_SOURCE_DIR}/src/loop/vary.c")
     target_link_libraries(kiln-llvm PRIVATE kiln-flags)
     target_include_directories(kiln-llvm SYSTEM PRIVATE ${LLVM_INCLUDE})
     target_link_options(kiln-llvm PRIVATE -L${LLVM_LIBDIR} -fuse-ld=lld -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,-s)

@@ -95,10 +95,41 @@ KILN_API void *kiln_array_data(kiln_array *a);
 KILN_API const void *kiln_array_read(const kiln_array *a);
 KILN_API size_t kiln_array_bytes(const kiln_array *a);
 
-/** Reads a .npy file. Errors: KILN_IO, KILN_CORRUPT, KILN_UNSUPPORTED (Fortran order is converted; object arrays are refused). */
+/** Reads a .npy file (versions 1 to 3; Fortran order and big endian are converted). bfloat16 is '|V2' there.
+ *  Errors: KILN_NOTFOUND no such file; KILN_IO; KILN_CORRUPT it is damaged or no .npy; KILN_UNSUPPORTED objects, records, texts;
+ *  KILN_VERSION; KILN_NOMEM. Threads: the context's. Cost: one pass over the file. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_array_load(kiln_ctx *ctx, const char *path, kiln_array **out);
-/** Writes a .npy file: a temporary name, then rename, so that a reader never meets half a file. */
+/** Writes a .npy file: a temporary name, then rename, so that a reader never meets half a file.
+ *  Errors: KILN_IO; KILN_UNSUPPORTED an element type that .npy does not have (keys). Threads: the context's.
+ *  Cost: one pass over the array. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_array_save(kiln_ctx *ctx, const char *path, const kiln_array *a);
+
+/** An array from text: a type, a colon, the elements in row-major order: "f32[2,2]:1,2,3,4". One element fills the array.
+ *  Errors: KILN_INVALID with the column. Threads: the context's. Cost: linear. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_array_parse(kiln_ctx *ctx, const char *text, kiln_array **out);
+/** Writes "f32[4]: 1.0 2.0 ... 4.0", at most `most` elements from both ends; as snprintf. */
+KILN_API size_t kiln_array_format(const kiln_array *a, size_t most, char *out, size_t out_bytes);
+
+/** An archive of named arrays (.npz), open for reading. */
+typedef struct kiln_npz kiln_npz;
+
+/** Opens an archive: reads the whole file and its directory; arrays are unpacked when asked for.
+ *  Errors: as kiln_array_load. Threads: the context's. Cost: one pass over the file. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_npz_open(kiln_ctx *ctx, const char *path, kiln_npz **out);
+KILN_API void kiln_npz_close(kiln_npz *z); /**< NULL is fine; arrays that were read stay valid */
+KILN_API uint32_t kiln_npz_count(const kiln_npz *z);
+KILN_API const char *kiln_npz_name(const kiln_npz *z, uint32_t i); /**< without ".npy"; lives as long as the archive */
+/** Index of the array of this name, or -1. */
+KILN_API int64_t kiln_npz_find(const kiln_npz *z, const char *name);
+/** Unpacks array i.
+ *  Errors: KILN_CORRUPT also for a wrong checksum; KILN_UNSUPPORTED; KILN_NOMEM. Threads: those of the context.
+ *  Cost: linear in the array. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_npz_read(kiln_ctx *ctx, const kiln_npz *z, uint32_t i, kiln_array **out);
+/** Writes an archive, uncompressed, as a whole or not at all. The same arrays give the same bytes.
+ *  Errors: KILN_INVALID a name that is empty or twice; KILN_IO; KILN_UNSUPPORTED; KILN_NOMEM. Threads: the context's.
+ *  Cost: two passes over the arrays. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_npz_save(kiln_ctx *ctx, const char *path, uint32_t n, const char *const *names,
+                                                  kiln_array *const *arrays);
 
 #ifdef __cplusplus
 }

@@ -40,6 +40,10 @@ KILN_API void kiln_exec_release(kiln_exec *f);
 /** Checked call: types are compared, results are new arrays. */
 KILN_API KILN_NODISCARD kiln_status kiln_exec_call(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in, kiln_array **out);
 
+/** Checked call into arrays that exist: types are compared, and no output may overlap another one or an input that is not
+ *  donated. Allocates nothing from the second call on. Errors: KILN_SHAPE, KILN_DTYPE, KILN_INVALID; KILN_CANCELLED. */
+KILN_API KILN_NODISCARD kiln_status kiln_exec_call_into(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in, kiln_array *const *out);
+
 struct kiln_table; /**< routines that generated code calls */
 
 /** One call's frame. Zero it, set what is wanted. */

@@ -33,7 +33,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_trace_finish(kiln_trace *t, kiln_prog *
 KILN_API void kiln_trace_cancel(kiln_trace *t); /**< frees an unfinished trace; NULL is fine */
 
 KILN_API kiln_val kiln_input_at(kiln_trace *t, const char *name, kiln_type type, const char *file, int line);
-#define kiln_input(t, name, type) kiln_input_at((t), (name), (type), __FILE__, __LINE__)
+/** The type is the last argument, so that a compound literal with commas may stand there. */
+#define kiln_input(t, name, ...) kiln_input_at((t), (name), (__VA_ARGS__), __FILE__, __LINE__)
 KILN_API void kiln_output_at(kiln_trace *t, const char *name, kiln_val v, const char *file, int line);
 #define kiln_output(t, name, v) kiln_output_at((t), (name), (v), __FILE__, __LINE__)
 /** A closed-over array: stored as data, never as code. The array is retained. */
@@ -162,6 +163,14 @@ typedef void (*kiln_branch_fn)(kiln_trace *t, void *user, uint32_t branch, kiln_
 KILN_API void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, kiln_branch_fn branch, void *user, kiln_val *out, uint32_t n_out,
                            const char *file, int line);
 #define kiln_cond(t, which, n_branches, branch, user, out, n_out) kiln_cond_at((t), (which), (n_branches), (branch), (user), (out), (n_out), __FILE__, __LINE__)
+
+struct kiln_expr;
+/** A bound expression (kiln/expr.h), computed in one float type; its constants are rounded once.
+ *  @param vars  values of the variables by their number, or NULL when it has none
+ *  @param ref   value of its `node.field`, or no value when it has none */
+KILN_API kiln_val kiln_expr_trace_at(kiln_trace *t, const struct kiln_expr *e, kiln_dtype dtype, const kiln_val *vars, kiln_val ref,
+                                     const char *file, int line);
+#define kiln_expr_trace(t, e, dtype, vars, ref) kiln_expr_trace_at((t), (e), (dtype), (vars), (ref), __FILE__, __LINE__)
 
 #ifdef __cplusplus
 }

@@ -37,6 +37,9 @@ void kn_scalar_store(kiln_dtype d, void *data, int64_t k, kn_scalar v);
 kn_scalar kn_scalar_round(kiln_dtype d, kn_scalar v);
 bool kn_scalar_same(kiln_dtype d, kn_scalar a, kn_scalar b); /* bitwise */
 
+/* Programs hold arrays of at most so many dimensions (ir/build.c refuses more): index vectors are arrays of this size. */
+enum { KN_RANK_LIMIT = 32 };
+
 /* Copies the dims into the arena. */
 kiln_status kn_type_copy(kiln_ctx *ctx, kn_arena *arena, kiln_type t, kiln_type *out);
 #define KN_TYPE_TEXT 128

@@ -57,6 +57,7 @@ kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
     c->warn = o.warn;
     c->warn_ud = o.warn_ud;
     copy_text(c->dump_dir, sizeof c->dump_dir, o.dump_dir ? o.dump_dir : getenv("KILN_DUMP"));
+    copy_text(c->lib_dir, sizeof c->lib_dir, getenv("KILN_LIBDIR"));
     bool ok = pick_target(c, o.target ? o.target : getenv("KILN_TARGET"));
     if (o.tier_set) {
         ok = ok && (o.tier == 0 || o.tier == 2 || o.tier == -1);

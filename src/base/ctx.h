@@ -34,6 +34,7 @@ struct kiln_ctx {
     kn_counters counters;
     char dump_dir[256]; /* empty: no dumps */
     unsigned n_dumps;   /* numbers the programs dumped by this context */
+    char lib_dir[256];  /* KILN_LIBDIR: where modules are; empty: beside the program or library */
     char target[16];    /* "x86-64-v3" or "x86-64-v4" */
     int tier;           /* 0, 2, -1 automatic */
 };

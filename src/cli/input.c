@@ -99,7 +99,7 @@ int cli_input_read(cli *c, const char *path, cli_input *out)
     int code = from ? kind_by_name(c, from, &out->kind) : refuse_binary(c, out);
     if (code == CLI_DONE && !from) out->kind = recognise(out->bytes.s);
     if (code == CLI_DONE && out->kind == CLI_UNKNOWN)
-        code = cli_bad(c, "unknown-input", "%s is neither a program (jaxpr) nor a graph, as far as its text shows; --from KIND says what it is",
+        code = cli_bad(c, "unrecognised", "%s is neither a program (jaxpr) nor a graph, as far as its text shows; --from KIND says what it is",
                        out->name);
     if (code != CLI_DONE) cli_input_free(c, out);
     return code;
@@ -112,4 +112,16 @@ int cli_input_refuse(cli *c, const cli_input *in, const char *wanted)
     bool later = in->kind != CLI_JAXPR && in->kind != CLI_GRAPH;
     if (later) return cli_bad(c, "unsupported", "%s is %s, which this version does not read", in->name, cli_input_kind_text(in->kind));
     return cli_bad(c, "usage", "%s is %s; kiln %s takes %s", in->name, cli_input_kind_text(in->kind), c->command->name, wanted);
+}
+
+int cli_program_read(cli *c, const char *path, kiln_prog **out)
+{
+    cli_input in;
+    *out = NULL;
+    int code = cli_input_read(c, path, &in);
+    if (code != CLI_DONE) return code;
+    if (in.kind != CLI_JAXPR) code = cli_input_refuse(c, &in, "a program");
+    else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
+    cli_input_free(c, &in);
+    return code;
 }

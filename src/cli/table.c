@@ -2,9 +2,15 @@
 /* The subcommands, in the order of the help, and the options that all of them take. */
 #include "cli/cli.h"
 
-extern const cli_command cli_doctor, cli_completion_command;
+extern const cli_command cli_eval, cli_show, cli_check, cli_prims, cli_nodes, cli_errors, cli_doctor, cli_completion_command;
 
 const cli_command *const cli_commands[] = {
+    &cli_eval,
+    &cli_show,
+    &cli_check,
+    &cli_prims,
+    &cli_nodes,
+    &cli_errors,
     &cli_doctor,
     &cli_completion_command,
     NULL,

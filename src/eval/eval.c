@@ -125,9 +125,6 @@ static kiln_status prepare(evaluator *v, const kn_jaxpr *j, plan **out)
     KILN_TRY_MEM(ctx, p);
     p->j = j;
     uint32_t nin = 1, nout = 1;
-    for (uint32_t x = 0; x < j->nvars; x++)
-        if (j->vars[x].type.rank > KN_MAX_RANK)
-            return kn_fail(ctx, KILN_UNSUPPORTED, "an array has %u dimensions; accepted: at most %d", j->vars[x].type.rank, KN_MAX_RANK);
     for (uint32_t k = 0; k < j->neqns; k++) {
         if (j->eqns[k].nin > nin) nin = j->eqns[k].nin;
         if (j->eqns[k].nout > nout) nout = j->eqns[k].nout;

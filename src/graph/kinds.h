@@ -17,7 +17,7 @@ typedef struct kn_kind_info {
     bool warning;
     kiln_status status;
     const char *text;
-    const char *example; /* a file of tests/data/invalid, or NULL when one file cannot show it */
+    const char *example; /* text of a file example.yaml that shows it, or NULL when one file cannot */
 } kn_kind_info;
 
 extern const kn_kind_info kn_kinds[KN_N_KINDS];

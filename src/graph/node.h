@@ -5,6 +5,7 @@
 #define KN_GRAPH_NODE_H
 
 #include "base/ctx.h"
+#include "kiln/trace.h"
 
 enum { KN_MAX_RANK = 5 };
 
@@ -69,6 +70,7 @@ typedef struct kn_param_desc {
     kn_constraint constraint;
     const char *unit; /* "" without */
     const char *doc;
+    bool start; /* only the initial state depends on it: no input of the programs */
 } kn_param_desc;
 
 /* Shapes are written as a rule: "" a scalar, else extents with commas, each a number, the name of an integer
@@ -105,7 +107,7 @@ typedef enum kn_cells {
 
 struct kn_node;
 struct kn_graph_model;
-struct kn_node_frame; /* the engine's: state, inputs and parameters of one node while its update is traced */
+struct kn_node_frame; /* frame.h: state, inputs and parameters of one node while its update is traced */
 
 typedef struct kn_node_type {
     const char *name, *short_name;
@@ -122,10 +124,11 @@ typedef struct kn_node_type {
 
     /* When the file is read: what the constraints of single parameters cannot say (stability, matching extents). */
     kiln_status (*check)(kiln_ctx *ctx, const struct kn_graph_model *g, const struct kn_node *n);
-    /* The engine's. `init` writes the initial state, `update` the new state, `flux` one flux of the new state. */
-    kiln_status (*init)(struct kn_node_frame *f);
-    kiln_status (*update)(struct kn_node_frame *f);
-    kiln_status (*flux)(struct kn_node_frame *f, int flux);
+    /* Writes the initial value of one field, `count` entries. */
+    void (*init)(const struct kn_node *n, int field, double *out, size_t count);
+    /* Trace the new state into f->out, and one flux of the state in the frame; errors stay in the trace. */
+    void (*update)(struct kn_node_frame *f);
+    kiln_val (*flux)(struct kn_node_frame *f, int flux);
 } kn_node_type;
 
 /* By class name or short name; NULL when there is none. */

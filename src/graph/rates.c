@@ -44,8 +44,8 @@ static kiln_status find_base(kn_reader *r)
         double ratio = scheduled(r, node) / base;
         if (!(ratio <= 1e9) || base <= 0)
             return kn_read_error(r, KN_KIND_RATE_RATIO, node->at, "timesteps with integer ratios",
-                                 "the timesteps have no usable common divisor: %.9g of '%.64s' against %.9g", node->timestep,
-                                 node->name, base);
+                                 "the timesteps have no usable common divisor: %.9g of '%.64s' against %.9g",
+                                 node->timestep, node->name, base);
         if (fabs(ratio - rint(ratio)) > 1e-6 * ratio)
             return kn_read_error(r, KN_KIND_RATE_RATIO, node->at, "timesteps with integer ratios",
                                  "timestep %.9g of '%.64s' is no multiple of %.9g", node->timestep, node->name, base);
@@ -60,6 +60,7 @@ kiln_status kn_read_finish(kn_reader *r)
     KILN_TRY(find_base(r));
     for (uint32_t i = 0; i < r->nodes.n && r->nodes.n > 1; i++)
         if (!r->used.v[i])
-            kn_graph_warn(r->ctx, r->g, KN_KIND_DISCONNECTED, r->nodes.v[i].at, "node '%.64s' has no edge", r->nodes.v[i].name);
+            kn_graph_warn(r->ctx, r->g, KN_KIND_DISCONNECTED, r->nodes.v[i].at, "node '%.64s' has no edge",
+                          r->nodes.v[i].name);
     return KILN_OK;
 }

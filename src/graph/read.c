@@ -4,8 +4,9 @@
 
 #include "base/file.h"
 
-static const char *const top_keys[] = {"format",      "title", "notes",           "precision",       "let",           "timestep", "include", "nodes",
-                                       "param_specs", "edges", "external_inputs", "coupling_groups", "initial_state", "run",      NULL};
+static const char *const top_keys[] = {"format",          "title",           "notes",         "precision",   "let",
+                                       "timestep",        "include",         "nodes",         "param_specs", "edges",
+                                       "external_inputs", "coupling_groups", "initial_state", "run",         NULL};
 
 /* ---- let ---- */
 
@@ -37,7 +38,8 @@ static kiln_status check_overrides(kn_reader *r, const kn_yaml *y, const kn_let_
         KILN_TRY_MEM(r->ctx, names);
         for (uint32_t k = 0; k < count; k++) names[k] = y->pairs[k].key->text;
         return kn_read_error(r, KN_KIND_UNKNOWN_NAME, y ? y->at : (kn_spot){0}, kn_read_list(r, names, count),
-                             "the file lets no name '%.64s'%s", lets[i].name, kn_did_you_mean(r, lets[i].name, names, count));
+                             "the file lets no name '%.64s'%s", lets[i].name,
+                             kn_did_you_mean(r, lets[i].name, names, count));
     }
     return KILN_OK;
 }
@@ -45,7 +47,8 @@ static kiln_status check_overrides(kn_reader *r, const kn_yaml *y, const kn_let_
 static kiln_status read_let(kn_reader *r, const kn_yaml *y, const kn_let_override *lets, size_t n_lets)
 {
     if (y && y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{name: number}", "let must be a mapping, found %s", kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{name: number}", "let must be a mapping, found %s",
+                             kn_yaml_kind_name(y));
     kn_scope scope = {0};
     for (uint32_t i = 0; y && i < y->n; i++) {
         const kn_yaml *k = y->pairs[i].key, *v = y->pairs[i].value;
@@ -69,16 +72,20 @@ static kiln_status check_include(kn_reader *r, const kn_yaml *item)
     if (item->kind == KN_YAML_MAP) {
         KILN_TRY(kn_read_keys(r, item, keys, "include"));
         path = kn_yaml_get(item, "file");
-        if (!path) return kn_read_error(r, KN_KIND_MISSING_KEY, item->at, "{file: part.yaml}", "include needs 'file'");
+        if (!path)
+            return kn_read_error(r, KN_KIND_MISSING_KEY, item->at, "{file: part.yaml}", "include needs 'file'");
     }
     const char *name;
     kn_bytes part;
     KILN_TRY(kn_read_path(r, path, &name));
     if (strcmp(name, r->g->files[0].name) == 0)
-        return kn_read_error(r, KN_KIND_INCLUDE_CYCLE, path->at, "another file", "'%.100s' includes itself", path->text);
+        return kn_read_error(r, KN_KIND_INCLUDE_CYCLE, path->at, "another file", "'%.100s' includes itself",
+                             path->text);
     kiln_status s = kn_file_read(r->ctx, name, &part);
     if (s == KILN_NOMEM) return s;
-    if (s != KILN_OK) return kn_read_error(r, KN_KIND_MISSING_FILE, path->at, "a file beside this one", "cannot read '%.100s'", path->text);
+    if (s != KILN_OK)
+        return kn_read_error(r, KN_KIND_MISSING_FILE, path->at, "a file beside this one", "cannot read '%.100s'",
+                             path->text);
     kn_bytes_free(r->ctx, &part);
     return KILN_OK;
 }
@@ -117,11 +124,13 @@ static kiln_status read_head(kn_reader *r, const kn_yaml *root, const kn_let_ove
 static kiln_status read_body(kn_reader *r, const kn_yaml *root)
 {
     const kn_yaml *y = kn_yaml_get(root, "nodes");
-    if (!y) return kn_read_error(r, KN_KIND_MISSING_KEY, root->at, "nodes: {name: {type: ...}}", "'nodes' is required");
+    if (!y)
+        return kn_read_error(r, KN_KIND_MISSING_KEY, root->at, "nodes: {name: {type: ...}}", "'nodes' is required");
     KILN_TRY(kn_read_nodes(r, y));
     KILN_TRY_MEM(r->ctx, kn_reserve(&r->scratch, &r->used, r->nodes.n));
     r->used.n = r->nodes.n;
-    if ((y = kn_yaml_get(root, "param_specs"))) KILN_TRY(kn_read_param_specs(r, y, kn_yaml_key(root, "param_specs")->at));
+    if ((y = kn_yaml_get(root, "param_specs")))
+        KILN_TRY(kn_read_param_specs(r, y, kn_yaml_key(root, "param_specs")->at));
     if ((y = kn_yaml_get(root, "edges"))) KILN_TRY(kn_read_edges(r, y));
     if ((y = kn_yaml_get(root, "external_inputs"))) KILN_TRY(kn_read_inputs(r, y));
     if ((y = kn_yaml_get(root, "coupling_groups"))) KILN_TRY(kn_read_groups(r, y));
@@ -164,8 +173,8 @@ static kiln_status load_text(kn_reader *r, const char *path, kn_source_file *fil
     kiln_status s = kn_file_read(r->ctx, path, &b);
     if (s == KILN_NOMEM) return s;
     if (s != KILN_OK)
-        return kn_fail_at(r->ctx, s, kn_kinds[KN_KIND_MISSING_FILE].name, (kn_place){.file = file->name}, NULL, "cannot read '%.200s'",
-                          path);
+        return kn_fail_at(r->ctx, s, kn_kinds[KN_KIND_MISSING_FILE].name, (kn_place){.file = file->name}, NULL,
+                          "cannot read '%.200s'", path);
     file->text = kn_arena_textn(r->arena, b.s, b.n);
     file->n = b.n;
     kn_bytes_free(r->ctx, &b);
@@ -173,8 +182,8 @@ static kiln_status load_text(kn_reader *r, const char *path, kn_source_file *fil
     return KILN_OK;
 }
 
-kiln_status kn_graph_read(kiln_ctx *ctx, kn_arena *arena, const char *path, const char *text, const kn_let_override *lets,
-                          size_t n_lets, kn_graph_model **out)
+kiln_status kn_graph_read(kiln_ctx *ctx, kn_arena *arena, const char *path, const char *text,
+                          const kn_let_override *lets, size_t n_lets, kn_graph_model **out)
 {
     *out = NULL;
     kn_graph_model *g = KN_NEW(arena, kn_graph_model);

@@ -23,8 +23,8 @@ static const uint64_t time_vars = 1u << KN_VAR_TIME | 1u << KN_VAR_STEP;
 kiln_status kn_read_path(kn_reader *r, const kn_yaml *y, const char **out)
 {
     if (y->kind != KN_YAML_TEXT)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a path relative to this file", "a file must be a path, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a path relative to this file",
+                             "a file must be a path, found %s", kn_yaml_kind_name(y));
     bool up = false;
     for (const char *s = y->text; s; s = strchr(s, '/')) {
         if (*s == '/') s++;
@@ -40,9 +40,9 @@ kiln_status kn_read_path(kn_reader *r, const kn_yaml *y, const char **out)
 
 static bool to_doubles(kiln_dtype d, const void *data, size_t n, double *out)
 {
-#define CASE(name, T)                                                                              \
-    case KILN_##name:                                                                              \
-        for (size_t i = 0; i < n; i++) out[i] = (double)((const T *)data)[i];                      \
+#define CASE(name, T)                                                                                                \
+    case KILN_##name:                                                                                                \
+        for (size_t i = 0; i < n; i++) out[i] = (double)((const T *)data)[i];                                        \
         return true;
     switch (d) {
         CASE(BOOL, uint8_t)
@@ -72,8 +72,8 @@ static kiln_status convert(kn_reader *r, const kn_yaml *y, const kiln_array *a, 
     double *v = KN_NEWN(r->arena, double, n);
     KILN_TRY_MEM(r->ctx, v);
     if (!to_doubles(t.dtype, kiln_array_read(a), n, v))
-        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "real numbers of 64 bits at most", "'%.100s' holds %s", y->text,
-                             kiln_dtype_numpy(t.dtype));
+        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "real numbers of 64 bits at most", "'%.100s' holds %s",
+                             y->text, kiln_dtype_numpy(t.dtype));
     *out = v;
     return KILN_OK;
 }
@@ -182,13 +182,14 @@ static kiln_status read_list(array_reader *a, const kn_yaml *y, kn_shape *shape)
         first[i] = a->leaves.n;
         KILN_TRY(read_piece(a, y->items[i], &item));
         if (item.rank && common.rank && !kn_shape_equal(&item, &common))
-            return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, "items of one shape", "%.64s: the rows have different lengths",
-                                 a->what);
+            return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, "items of one shape",
+                                 "%.64s: the rows have different lengths", a->what);
         if (item.rank) common = item;
     }
     first[y->n] = a->leaves.n;
     if (common.rank == KN_MAX_RANK)
-        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, NULL, "%.64s: lists are nested too deeply for an array", a->what);
+        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, NULL,
+                             "%.64s: lists are nested too deeply for an array", a->what);
     const kn_node *cells = a->scope->cells;
     kn_shape grid = cells ? kn_node_cells(cells) : (kn_shape){0};
     bool components = cells && cells->type->cells == KN_CELLS_GRID && kn_shape_equal(&common, &grid);
@@ -196,7 +197,8 @@ static kiln_status read_list(array_reader *a, const kn_yaml *y, kn_shape *shape)
     for (uint32_t i = 0; i < y->n; i++)
         for (uint32_t k = first[i]; k < first[i + 1]; k++) {
             kn_leaf *l = &a->leaves.v[k];
-            if (first[i + 1] - first[i] == 1 && l->count == 1 && !l->v) l->count = count; /* one number for the whole item */
+            if (first[i + 1] - first[i] == 1 && l->count == 1 && !l->v)
+                l->count = count; /* one number for the whole item */
             l->offset = components ? l->offset * y->n + i : l->offset + i * count;
             if (components) l->stride *= y->n;
         }
@@ -215,7 +217,8 @@ static kiln_status read_piece(array_reader *a, const kn_yaml *y, kn_shape *shape
     if (y->kind == KN_YAML_TEXT) return read_text(a, y, shape);
     if (y->kind == KN_YAML_LIST) return read_list(a, y, shape);
     if (plain_number(y, &number)) return add_leaf(a, (kn_leaf){.number = number, .count = 1});
-    return kn_read_error(a->r, KN_KIND_WRONG_TYPE, y->at, "a number, an expression, a list of them, or {file: name.npy}",
+    return kn_read_error(a->r, KN_KIND_WRONG_TYPE, y->at,
+                         "a number, an expression, a list of them, or {file: name.npy}",
                          "%.64s must be a number or a list of numbers, found %s", a->what, kn_yaml_kind_name(y));
 }
 
@@ -249,8 +252,9 @@ static kiln_status fit(array_reader *a, const kn_yaml *y, const kn_array_rules *
         KILN_TRY(repeat(a, got, rules->shape));
     } else {
         char found[128], wanted[128];
-        return kn_read_error(a->r, KN_KIND_SHAPE_MISMATCH, y->at, kn_shape_text(rules->shape, wanted), "%.64s has shape %s, expected %s",
-                             a->what, kn_shape_text(got, found), kn_shape_text(rules->shape, wanted));
+        return kn_read_error(a->r, KN_KIND_SHAPE_MISMATCH, y->at, kn_shape_text(rules->shape, wanted),
+                             "%.64s has shape %s, expected %s", a->what, kn_shape_text(got, found),
+                             kn_shape_text(rules->shape, wanted));
     }
     *got = *rules->shape;
     return KILN_OK;
@@ -277,7 +281,8 @@ static kiln_status finish(array_reader *a, const kn_shape *shape, kn_value *out)
     return KILN_OK;
 }
 
-kiln_status kn_read_value(kn_reader *r, const kn_yaml *y, const kn_scope *scope, const kn_array_rules *rules, kn_value *out)
+kiln_status kn_read_value(kn_reader *r, const kn_yaml *y, const kn_scope *scope, const kn_array_rules *rules,
+                          kn_value *out)
 {
     array_reader a = {.r = r, .scope = scope, .what = rules->what};
     kn_shape got;
@@ -286,8 +291,8 @@ kiln_status kn_read_value(kn_reader *r, const kn_yaml *y, const kn_scope *scope,
     return finish(&a, &got, out);
 }
 
-kiln_status kn_read_any_array(kn_reader *r, const kn_yaml *y, const kn_scope *scope, const char *what, kn_shape *shape,
-                              const double **out)
+kiln_status kn_read_any_array(kn_reader *r, const kn_yaml *y, const kn_scope *scope, const char *what,
+                              kn_shape *shape, const double **out)
 {
     array_reader a = {.r = r, .scope = scope, .what = what};
     KILN_TRY(read_piece(&a, y, shape));
@@ -309,8 +314,9 @@ kiln_status kn_read_rows(kn_reader *r, const kn_yaml *y, const kn_shape *shape, 
     for (int i = 1; i < got.rank; i++) row.dim[i - 1] = got.dim[i];
     if (got.rank == 0 || got.dim[0] == 0 || !kn_shape_equal(&row, shape)) {
         char found[128], wanted[128];
-        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, "one row per base step", "the file has shape %s, each row must have %s",
-                             kn_shape_text(&got, found), kn_shape_text(shape, wanted));
+        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, "one row per base step",
+                             "the file has shape %s, each row must have %s", kn_shape_text(&got, found),
+                             kn_shape_text(shape, wanted));
     }
     *out = (kn_value){.kind = KN_VALUE_ROWS, .shape = *shape, .v = v, .n_rows = (size_t)got.dim[0]};
     return KILN_OK;

@@ -12,9 +12,8 @@ typedef struct draft {
     kn_target target;
     const char *source_field;
     kn_spot source_at, source_field_at, target_field_at; /* words */
-    kn_spot index_at, place_at, transform_at;
-    kn_words target_words; /* the long form's target_field */
-    bool changed;          /* anything stands between source and input besides a mapping */
+    kn_spot index_at, place_at;
+    bool changed; /* anything stands between source and input besides a mapping */
     int64_t raw_index;
     const char *target_field;
     const kn_yaml *source_units, *target_units;
@@ -41,8 +40,9 @@ kiln_status kn_read_target(kn_reader *r, uint32_t node, const char *name, size_t
     const char *names[32];
     size_t count = 0;
     for (; count < (size_t)base->type->n_inputs && count < 32; count++) names[count] = base->type->inputs[count].name;
-    return kn_read_error(r, KN_KIND_UNKNOWN_INPUT, at, kn_read_list(r, names, count), "node '%.64s' has no input '%.64s'%s",
-                         owner->name, copy, kn_did_you_mean(r, copy, names, count));
+    return kn_read_error(r, KN_KIND_UNKNOWN_INPUT, at, kn_read_list(r, names, count),
+                         "node '%.64s' has no input '%.64s'%s", owner->name, copy,
+                         kn_did_you_mean(r, copy, names, count));
 }
 
 kiln_status kn_read_driven(kn_reader *r, const kn_target *t, uint8_t by, uint8_t *before)
@@ -142,7 +142,8 @@ static void classify(const kiln_expr *e, const kiln_expr_ref *ref, draft *d)
     d->e.expr = e;
     if (root->op == KILN_EXPR_REF) d->e.op = KN_EDGE_NONE;
     else if (root->op == KILN_EXPR_NEG && nodes[root->arg[0]].op == KILN_EXPR_REF) d->e.op = KN_EDGE_NEGATE;
-    else if (root->op == KILN_EXPR_MUL && nodes[root->arg[0]].op == KILN_EXPR_CONST && nodes[root->arg[1]].op == KILN_EXPR_REF) {
+    else if (root->op == KILN_EXPR_MUL && nodes[root->arg[0]].op == KILN_EXPR_CONST &&
+             nodes[root->arg[1]].op == KILN_EXPR_REF) {
         d->e.op = KN_EDGE_SCALE;
         d->e.factor = nodes[root->arg[0]].value;
     }
@@ -156,8 +157,15 @@ static kiln_status read_right(kn_reader *r, const kn_words *w, size_t from, cons
 {
     const kn_source_file *f = &r->g->files[w->y->at.file];
     inside in = {r, w, from};
-    kiln_expr_text src = {.size = sizeof src, .text = w->s + from, .n = w->n - from, .file = f->name, .source = f->text,
-                          .locate = locate, .ud = &in, .refs = true, .arena = r->arena};
+    kiln_expr_text src = {.size = sizeof src,
+                          .text = w->s + from,
+                          .n = w->n - from,
+                          .file = f->name,
+                          .source = f->text,
+                          .locate = locate,
+                          .ud = &in,
+                          .refs = true,
+                          .arena = r->arena};
     kiln_expr *e;
     KILN_TRY(kiln_expr_parse(r->ctx, &src, &e));
     const kiln_expr_ref *ref;
@@ -195,14 +203,16 @@ static kiln_status read_short(kn_reader *r, const kn_yaml *y, const kn_scope *sc
 
 /* ---- the long form ---- */
 
-static kiln_status read_end(kn_reader *r, const kn_yaml *y, const char *node_key, const char *field_key, const kn_scope *scope,
-                            uint32_t *node, const char **field)
+static kiln_status read_end(kn_reader *r, const kn_yaml *y, const char *node_key, const char *field_key,
+                            const kn_scope *scope, uint32_t *node, const char **field)
 {
     const kn_yaml *n = kn_yaml_get(y, node_key), *f = kn_yaml_get(y, field_key);
     kn_words w;
     KILN_TRY(kn_read_text(r, n, scope, node_key, &w));
     KILN_TRY(kn_read_node_name(r, w.s, w.n, n->at, node));
-    return kn_read_plain(r, f, field_key, field);
+    KILN_TRY(kn_read_text(r, f, scope, field_key, &w));
+    KILN_TRY_MEM(r->ctx, *field = kn_arena_textn(&r->scratch, w.s, w.n));
+    return KILN_OK;
 }
 
 static kiln_status read_long(kn_reader *r, const kn_yaml *y, const kn_scope *scope, draft *d)
@@ -210,8 +220,9 @@ static kiln_status read_long(kn_reader *r, const kn_yaml *y, const kn_scope *sco
     static const char *const keys[] = {"source_node", "source_field", "target_node", "target_field"};
     for (size_t i = 0; i < 4; i++)
         if (!kn_yaml_get(y, keys[i]))
-            return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "source_node, source_field, target_node, target_field",
-                                 "an edge needs '%s'", keys[i]);
+            return kn_read_error(r, KN_KIND_MISSING_KEY, y->at,
+                                 "source_node, source_field, target_node, target_field", "an edge needs '%s'",
+                                 keys[i]);
     KILN_TRY(read_end(r, y, keys[0], keys[1], scope, &d->e.source, &d->source_field));
     KILN_TRY(read_end(r, y, keys[2], keys[3], scope, &d->e.target, &d->target_field));
     d->source_at = kn_yaml_get(y, keys[0])->at;
@@ -225,8 +236,8 @@ static const struct {
     bool indexed;
     int64_t index;
 } extracts[] = {
-    {"extract_first", true, 0}, {"extract_last", true, -1}, {"extract_second", true, 1}, {"extract_second_last", true, -2},
-    {"identity", false, 0},     {"negate", false, 0},
+    {"extract_first", true, 0},        {"extract_last", true, -1}, {"extract_second", true, 1},
+    {"extract_second_last", true, -2}, {"identity", false, 0},     {"negate", false, 0},
 };
 
 static kiln_status read_transform(kn_reader *r, const kn_yaml *y, const kn_scope *scope, draft *d)
@@ -234,9 +245,10 @@ static kiln_status read_transform(kn_reader *r, const kn_yaml *y, const kn_scope
     kn_words w;
     KILN_TRY(kn_read_text(r, y, scope, "transform", &w));
     if (d->e.op != KN_EDGE_NONE || d->e.indexed)
-        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "one of the two", "the edge's text changes the value already");
+        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "one of the two",
+                             "the edge's text changes the value already");
     d->changed = true;
-    d->index_at = d->transform_at = y->at;
+    d->index_at = y->at;
     KILN_TRY_MEM(r->ctx, d->e.transform = kn_arena_text(r->arena, w.s));
     for (size_t i = 0; i < sizeof extracts / sizeof *extracts; i++)
         if (strcmp(extracts[i].name, w.s) == 0) {
@@ -249,11 +261,12 @@ static kiln_status read_transform(kn_reader *r, const kn_yaml *y, const kn_scope
         d->e.op = KN_EDGE_SCALE;
         return KILN_OK;
     }
-    static const char *const names[] = {"identity", "negate", "extract_first", "extract_last", "extract_second",
-                                        "extract_second_last", "scale_1"};
-    return kn_read_error(r, KN_KIND_UNKNOWN_TRANSFORM, y->at,
-                         "identity negate extract_first extract_last extract_second extract_second_last scale_<number>",
-                         "no transform '%.64s'%s", w.s, kn_did_you_mean(r, w.s, names, 7));
+    static const char *const names[] = {
+        "identity", "negate", "extract_first", "extract_last", "extract_second", "extract_second_last", "scale_1"};
+    return kn_read_error(
+        r, KN_KIND_UNKNOWN_TRANSFORM, y->at,
+        "identity negate extract_first extract_last extract_second extract_second_last scale_<number>",
+        "no transform '%.64s'%s", w.s, kn_did_you_mean(r, w.s, names, 7));
 }
 
 static kiln_status read_options(kn_reader *r, const kn_yaml *y, const kn_scope *scope, draft *d)
@@ -297,12 +310,12 @@ static void check_units(kn_reader *r, const draft *d)
 {
     const char *want = d->target.desc ? d->target.desc->unit : "";
     if (!*want) return;
-    if (d->source_units && !d->changed && strcmp(d->e.source_units, want) != 0)
-        kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->source_units->at, "source_units '%.64s', but the input expects '%s'",
-                      d->e.source_units, want);
     if (d->target_units && strcmp(d->e.target_units, want) != 0)
-        kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->target_units->at, "target_units '%.64s', but the input expects '%s'",
-                      d->e.target_units, want);
+        kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->target_units->at,
+                      "target_units '%.64s', but the input expects '%s'", d->e.target_units, want);
+    if (d->source_units && !d->changed && strcmp(d->e.source_units, want) != 0)
+        kn_graph_warn(r->ctx, r->g, KN_KIND_UNIT_MISMATCH, d->source_units->at,
+                      "source_units '%.64s', but the input expects '%s'", d->e.source_units, want);
 }
 
 static kiln_status apply_mapping(kn_reader *r, draft *d)
@@ -312,8 +325,9 @@ static kiln_status apply_mapping(kn_reader *r, draft *d)
     kn_mapping_sizes(d->e.mapping, &source, &target);
     char text[128];
     if (s->rank == 0 || s->dim[0] != source)
-        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->e.mapping->at, NULL, "the mapping reads %lld entries, '%.64s' has shape %s",
-                             (long long)source, d->source_field, kn_shape_text(s, text));
+        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->e.mapping->at, NULL,
+                             "the mapping reads %lld entries, '%.64s' has shape %s", (long long)source,
+                             d->source_field, kn_shape_text(s, text));
     s->dim[0] = target;
     return KILN_OK;
 }
@@ -325,8 +339,8 @@ static kiln_status apply_index(kn_reader *r, draft *d)
     d->e.index = d->raw_index < 0 ? d->raw_index + n : d->raw_index;
     if (d->e.index < 0 || d->e.index >= n) {
         char text[128];
-        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->index_at, NULL, "'%.64s' has shape %s: no entry %lld", d->source_field,
-                             kn_shape_text(s, text), (long long)d->raw_index);
+        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->index_at, NULL, "'%.64s' has shape %s: no entry %lld",
+                             d->source_field, kn_shape_text(s, text), (long long)d->raw_index);
     }
     s->rank--;
     for (int i = 0; i < s->rank; i++) s->dim[i] = s->dim[i + 1];
@@ -340,9 +354,10 @@ static kiln_status check_shape(kn_reader *r, const draft *d)
     if (d->target.any_shape && !d->e.placed) return KILN_OK;
     if (d->e.placed) {
         if (d->target.any_shape || want->rank != 1 || d->e.place >= want->dim[0])
-            return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->place_at, NULL, "the input '%.64s' has %s%s: no entry %lld", d->target.name,
-                                 d->target.any_shape ? "any shape" : "shape ", d->target.any_shape ? "" : kn_shape_text(want, text),
-                                 (long long)d->e.place);
+            return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->place_at, NULL,
+                                 "the input '%.64s' has %s%s: no entry %lld", d->target.name,
+                                 d->target.any_shape ? "any shape" : "shape ",
+                                 d->target.any_shape ? "" : kn_shape_text(want, text), (long long)d->e.place);
         if (s->rank == 0) return KILN_OK;
         return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->e.at, "one number, such as field[0]",
                              "an entry of an input takes one number, found shape %s", kn_shape_text(s, got));
@@ -354,15 +369,17 @@ static kiln_status check_shape(kn_reader *r, const draft *d)
         fits = kn_shape_equal(s, &one);
     }
     if (fits) return KILN_OK;
-    return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->e.at, "the input's shape; an index or a mapping changes the shape",
-                         "'%.64s' has shape %s, the input '%.64s' wants %s", d->source_field, kn_shape_text(s, got), d->target.name,
-                         kn_shape_text(want, text));
+    return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, d->e.at,
+                         "the input's shape; an index or a mapping changes the shape",
+                         "'%.64s' has shape %s, the input '%.64s' wants %s", d->source_field, kn_shape_text(s, got),
+                         d->target.name, kn_shape_text(want, text));
 }
 
 static kiln_status finish(kn_reader *r, draft *d)
 {
     KILN_TRY(resolve_source(r, d));
-    KILN_TRY(kn_read_target(r, d->e.target, d->target_field, strlen(d->target_field), d->target_field_at, &d->target));
+    KILN_TRY(
+        kn_read_target(r, d->e.target, d->target_field, strlen(d->target_field), d->target_field_at, &d->target));
     check_units(r, d);
     if (d->e.mapping) KILN_TRY(apply_mapping(r, d));
     if (d->e.indexed) KILN_TRY(apply_index(r, d));
@@ -373,8 +390,8 @@ static kiln_status finish(kn_reader *r, draft *d)
     KILN_TRY(kn_read_driven(r, &d->target, 1, &before));
     if (before && !d->e.additive)
         kn_graph_warn(r->ctx, r->g, KN_KIND_OVERWRITTEN_INPUT, d->e.at,
-                      "'%.64s.%.64s' is set again: the edges before this one have no effect", r->nodes.v[d->e.target].name,
-                      d->target.name);
+                      "'%.64s.%.64s' is set again: the edges before this one have no effect",
+                      r->nodes.v[d->e.target].name, d->target.name);
     r->used.v[d->e.source] = r->used.v[d->e.target] = true;
     KILN_TRY_MEM(r->ctx, kn_push(r->arena, &r->edges, d->e));
     return KILN_OK;
@@ -382,8 +399,9 @@ static kiln_status finish(kn_reader *r, draft *d)
 
 static kiln_status read_edge(kn_reader *r, const kn_yaml *y, const kn_loop *loop)
 {
-    static const char *const keys[] = {"for", "edge", "source_node", "source_field", "target_node", "target_field", "transform",
-                                       "additive", "source_units", "target_units", "mapping", "geometry", "ordinal", NULL};
+    static const char *const keys[] = {
+        "for",      "edge",         "source_node",  "source_field", "target_node", "target_field", "transform",
+        "additive", "source_units", "target_units", "mapping",      "geometry",    "ordinal",      NULL};
     kn_scope scope = {.loop = loop, .long_form = y->kind == KN_YAML_MAP};
     draft d = {.e = {.at = y->at}};
     const kn_yaml *text = y->kind == KN_YAML_TEXT ? y : NULL;
@@ -392,9 +410,11 @@ static kiln_status read_edge(kn_reader *r, const kn_yaml *y, const kn_loop *loop
         text = kn_yaml_get(y, "edge");
         for (size_t i = 2; i < 6 && text; i++)
             if (kn_yaml_get(y, keys[i]))
-                return kn_read_error(r, KN_KIND_DUPLICATE_KEY, kn_yaml_key(y, keys[i])->at, NULL, "'%s' stands in `edge` already", keys[i]);
+                return kn_read_error(r, KN_KIND_DUPLICATE_KEY, kn_yaml_key(y, keys[i])->at, NULL,
+                                     "'%s' stands in `edge` already", keys[i]);
     } else if (!text) {
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "text 'a.x = b.y' or a mapping", "an edge cannot be %s", kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "text 'a.x = b.y' or a mapping", "an edge cannot be %s",
+                             kn_yaml_kind_name(y));
     }
     if (text) d.e.at = kn_yaml_locate(r->g, text, 0);
     if (text) KILN_TRY(read_short(r, text, &scope, &d));
@@ -406,7 +426,8 @@ static kiln_status read_edge(kn_reader *r, const kn_yaml *y, const kn_loop *loop
 kiln_status kn_read_edges(kn_reader *r, const kn_yaml *y)
 {
     if (y->kind != KN_YAML_LIST)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a list of edges", "edges must be a list, found %s", kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a list of edges", "edges must be a list, found %s",
+                             kn_yaml_kind_name(y));
     for (uint32_t i = 0; i < y->n; i++) {
         const kn_yaml *item = y->items[i];
         kn_loops loops;

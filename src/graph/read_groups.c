@@ -38,8 +38,8 @@ static const struct {
     [KN_OPTION_JACOBIAN_REUSE] = {"jacobian_reuse", O_COUNT, AT(jacobian_reuse), 0, 0, NULL},
     [KN_OPTION_PREDICTOR] = {"predictor", O_CHOICE, AT(predictor), KN_PREDICT_NONE, 0, predictors},
     [KN_OPTION_SUBCYCLING] = {"subcycling", O_BOOL, AT(subcycling), 0, 0, NULL},
-    [KN_OPTION_BOUNDARY_INTERPOLATION] = {"boundary_interpolation", O_CHOICE, AT(boundary_interpolation), KN_INTERP_LINEAR, 0,
-                                          interpolations},
+    [KN_OPTION_BOUNDARY_INTERPOLATION] = {"boundary_interpolation", O_CHOICE, AT(boundary_interpolation),
+                                          KN_INTERP_LINEAR, 0, interpolations},
     [KN_OPTION_WAVEFORM_ITERATIONS] = {"waveform_iterations", O_COUNT, AT(waveform_iterations), 1, 1, NULL},
     [KN_OPTION_SOLVER] = {"solver", O_CHOICE, AT(solver), KN_LOOP_IFT, 0, solvers},
     [KN_OPTION_LINEAR_SOLVER] = {"linear_solver", O_CHOICE, AT(linear_solver), KN_LINEAR_GMRES, 0, linear_solvers},
@@ -88,8 +88,8 @@ static kiln_status add_member(kn_reader *r, const kn_yaml *y, uint32_t id, membe
     bool here = n->group == (int32_t)r->groups.n;
     if (here) return kn_read_error(r, KN_KIND_DUPLICATE_NAME, y->at, NULL, "'%.64s' is listed twice", n->name);
     if (n->group >= 0)
-        return kn_read_error(r, KN_KIND_NODE_IN_TWO_GROUPS, y->at, "a node that is in no other group", "'%.64s' is in another group",
-                             n->name);
+        return kn_read_error(r, KN_KIND_NODE_IN_TWO_GROUPS, y->at, "a node that is in no other group",
+                             "'%.64s' is in another group", n->name);
     n->group = (int32_t)r->groups.n;
     KILN_TRY_MEM(r->ctx, kn_push(r->arena, &m->ids, id));
     return KILN_OK;
@@ -106,7 +106,8 @@ static kiln_status read_member(kn_reader *r, const kn_yaml *y, const kn_scope *s
     }
     for (id = 0; id < r->nodes.n; id++)
         if (kn_match(w.s, r->nodes.v[id].name)) KILN_TRY(add_member(r, y, id, m));
-    if (m->ids.n == before) return kn_read_error(r, KN_KIND_UNKNOWN_NODE, y->at, NULL, "no node matches '%.64s'", w.s);
+    if (m->ids.n == before)
+        return kn_read_error(r, KN_KIND_UNKNOWN_NODE, y->at, NULL, "no node matches '%.64s'", w.s);
     return KILN_OK;
 }
 
@@ -121,7 +122,8 @@ static kiln_status read_members(kn_reader *r, const kn_yaml *y, const kn_scope *
         return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "[a, b] or a pattern such as \"rod*\"",
                              "nodes must be a list of names, found %s", kn_yaml_kind_name(y));
     }
-    if (m.ids.n == 0) return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "at least one node", "a coupling group without nodes");
+    if (m.ids.n == 0)
+        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "at least one node", "a coupling group without nodes");
     g->nodes = m.ids.v;
     g->n_nodes = m.ids.n;
     g->nodes_at = y->at;
@@ -133,15 +135,16 @@ static kiln_status read_members(kn_reader *r, const kn_yaml *y, const kn_scope *
 static kiln_status read_accelerated(kn_reader *r, const kn_yaml *y, kn_group *g)
 {
     if (y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{node: [field]}", "accelerated_fields must be a mapping, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{node: [field]}",
+                             "accelerated_fields must be a mapping, found %s", kn_yaml_kind_name(y));
     kn_node_fields *all = KN_NEWN(r->arena, kn_node_fields, y->n);
     KILN_TRY_MEM(r->ctx, all);
     for (uint32_t i = 0; i < y->n; i++) {
         const kn_yaml *k = y->pairs[i].key, *v = y->pairs[i].value;
         KILN_TRY(kn_read_node_name(r, k->text, k->n, k->at, &all[i].node));
         if (v->kind != KN_YAML_LIST)
-            return kn_read_error(r, KN_KIND_WRONG_TYPE, v->at, "[field]", "the fields must be a list, found %s", kn_yaml_kind_name(v));
+            return kn_read_error(r, KN_KIND_WRONG_TYPE, v->at, "[field]", "the fields must be a list, found %s",
+                                 kn_yaml_kind_name(v));
         int *fields = KN_NEWN(r->arena, int, v->n);
         KILN_TRY_MEM(r->ctx, fields);
         const kn_node *n = &r->nodes.v[all[i].node];
@@ -173,8 +176,8 @@ static kiln_status read_option(kn_reader *r, int o, const kn_yaml *y, const kn_s
     case O_COUNT:
         KILN_TRY(kn_read_int(r, y, scope, name, &count));
         if (count < options[o].least || count > INT32_MAX)
-            return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, options[o].least ? "1, 2, ..." : "0, 1, 2, ...", "%s cannot be %lld", name,
-                                 (long long)count);
+            return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, options[o].least ? "1, 2, ..." : "0, 1, 2, ...",
+                                 "%s cannot be %lld", name, (long long)count);
         *(int *)slot(g, o) = (int)count;
         return KILN_OK;
     case O_NUMBER:
@@ -182,15 +185,16 @@ static kiln_status read_option(kn_reader *r, int o, const kn_yaml *y, const kn_s
     }
     KILN_TRY(kn_read_number(r, y, scope, name, &number));
     if (!isfinite(number) || number < 0 || (kind == O_POSITIVE && number == 0))
-        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, kind == O_POSITIVE ? "finite, > 0" : "finite, >= 0", "%s cannot be %g", name,
-                             number);
+        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, kind == O_POSITIVE ? "finite, > 0" : "finite, >= 0",
+                             "%s cannot be %g", name, number);
     *(double *)slot(g, o) = number;
     return KILN_OK;
 }
 
 static void warn_inert(kn_reader *r, const kn_yaml *y, const kn_group *g)
 {
-    bool fori = g->solver == KN_LOOP_FORI, iqn = g->acceleration == KN_ACC_IQN_ILS || g->acceleration == KN_ACC_IQN_IMVJ;
+    bool fori = g->solver == KN_LOOP_FORI,
+         iqn = g->acceleration == KN_ACC_IQN_ILS || g->acceleration == KN_ACC_IQN_IMVJ;
     const bool idle[KN_N_OPTIONS] = {
         [KN_OPTION_TOLERANCE] = g->convergence_norm != KN_NORM_L2,
         [KN_OPTION_RTOL] = g->convergence_norm == KN_NORM_L2,
@@ -205,8 +209,8 @@ static void warn_inert(kn_reader *r, const kn_yaml *y, const kn_group *g)
     };
     for (int o = 0; o < KN_N_OPTIONS; o++)
         if (idle[o] && g->option_at[o].line && current(g, o) != options[o].preset)
-            kn_graph_warn(r->ctx, r->g, KN_KIND_INERT_OPTION, kn_yaml_key(y, options[o].name)->at, "'%s' has no effect here",
-                          options[o].name);
+            kn_graph_warn(r->ctx, r->g, KN_KIND_INERT_OPTION, kn_yaml_key(y, options[o].name)->at,
+                          "'%s' has no effect here", options[o].name);
 }
 
 /* Timesteps of the members. */
@@ -249,9 +253,11 @@ static kiln_status read_group(kn_reader *r, const kn_yaml *y, const kn_loop *loo
         g.option_at[o] = v->at;
         KILN_TRY(read_option(r, o, v, &scope, &g));
     }
-    if (!g.nodes) return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "nodes: [a, b]", "a coupling group needs 'nodes'");
+    if (!g.nodes)
+        return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "nodes: [a, b]", "a coupling group needs 'nodes'");
     if (g.rtol == 0 && g.convergence_norm != KN_NORM_L2)
-        return kn_read_error(r, KN_KIND_BAD_VALUE, g.option_at[KN_OPTION_RTOL], "> 0", "rtol must be > 0 with this norm");
+        return kn_read_error(r, KN_KIND_BAD_VALUE, g.option_at[KN_OPTION_RTOL], "> 0",
+                             "rtol must be > 0 with this norm");
     KILN_TRY(check_rates(r, &g));
     warn_inert(r, y, &g);
     KILN_TRY_MEM(r->ctx, kn_push(r->arena, &r->groups, g));
@@ -261,8 +267,8 @@ static kiln_status read_group(kn_reader *r, const kn_yaml *y, const kn_loop *loo
 kiln_status kn_read_groups(kn_reader *r, const kn_yaml *y)
 {
     if (y->kind != KN_YAML_LIST)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a list of {nodes, ...}", "coupling_groups must be a list, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a list of {nodes, ...}",
+                             "coupling_groups must be a list, found %s", kn_yaml_kind_name(y));
     for (uint32_t i = 0; i < y->n; i++) {
         const kn_yaml *item = y->items[i];
         kn_loops loops;

@@ -45,14 +45,16 @@ static kiln_status node_points(kn_reader *r, const kn_yaml *y, const kn_scope *s
 static kiln_status linspace(kn_reader *r, const kn_yaml *y, const kn_scope *scope, kn_points *out)
 {
     if (y->kind != KN_YAML_LIST || y->n != 3)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "[first, last, count]", "linspace must be a list of three numbers");
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "[first, last, count]",
+                             "linspace must be a list of three numbers");
     double a, b;
     int64_t n;
     KILN_TRY(kn_read_number(r, y->items[0], scope, "linspace", &a));
     KILN_TRY(kn_read_number(r, y->items[1], scope, "linspace", &b));
     KILN_TRY(kn_read_int(r, y->items[2], scope, "the count of linspace", &n));
     if (n < 2 || n > KN_YAML_VALUES)
-        return kn_read_error(r, KN_KIND_BAD_VALUE, y->items[2]->at, "2 to 1000000", "linspace of %lld points", (long long)n);
+        return kn_read_error(r, KN_KIND_BAD_VALUE, y->items[2]->at, "2 to 1000000", "linspace of %lld points",
+                             (long long)n);
     double *v = KN_NEWN(r->arena, double, n);
     KILN_TRY_MEM(r->ctx, v);
     for (int64_t i = 0; i < n; i++) v[i] = a + (b - a) * (double)i / (double)(n - 1);
@@ -79,8 +81,8 @@ static kiln_status read_points(kn_reader *r, const kn_yaml *y, const kn_scope *s
         KILN_TRY(kn_read_keys(r, y, linear, "a point set"));
         return linspace(r, v, scope, out);
     }
-    return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{node, field}, {asset}, {inline}, {linspace: [a, b, n]} or a list",
-                         "this is no point set");
+    return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at,
+                         "{node, field}, {asset}, {inline}, {linspace: [a, b, n]} or a list", "this is no point set");
 }
 
 static kiln_status check_points(kn_reader *r, kn_mapping_kind kind, const kn_yaml *y, const kn_points *p)
@@ -91,8 +93,14 @@ static kiln_status check_points(kn_reader *r, kn_mapping_kind kind, const kn_yam
     for (int i = 0; ok && i < p->shape.rank; i++) ok = p->shape.dim[i] >= (i == 0 ? least : 1);
     if (ok) return KILN_OK;
     char text[128];
-    return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, matrix ? "targets x sources" : line ? "at least two boundaries" : "points, or points x coordinates",
-                         "a %s cannot have shape %s", matrix ? "matrix" : line ? "set of boundaries" : "point set",
+    return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at,
+                         matrix ? "targets x sources"
+                         : line ? "at least two boundaries"
+                                : "points, or points x coordinates",
+                         "a %s cannot have shape %s",
+                         matrix ? "matrix"
+                         : line ? "set of boundaries"
+                                : "point set",
                          kn_shape_text(&p->shape, text));
 }
 
@@ -101,7 +109,8 @@ static kiln_status check_points(kn_reader *r, kn_mapping_kind kind, const kn_yam
 static kiln_status read_options(kn_reader *r, const kn_yaml *y, const kn_scope *scope, kn_mapping *m)
 {
     static const char *const modes[] = {"consistent", "conservative", NULL};
-    static const char *const kernels[] = {"gaussian", "multiquadric", "inverse_multiquadric", "thin_plate_spline", NULL};
+    static const char *const kernels[] = {"gaussian", "multiquadric", "inverse_multiquadric", "thin_plate_spline",
+                                          NULL};
     const kn_yaml *v;
     int choice = 0;
     const char *label;
@@ -126,17 +135,20 @@ static kiln_status read_kind(kn_reader *r, const kn_yaml *y, kn_mapping_kind *ou
         if (y->kind == KN_YAML_TEXT && strcmp(y->text, names[i]) == 0) return KILN_OK;
     }
     bool text = y->kind == KN_YAML_TEXT;
-    return kn_read_error(r, KN_KIND_UNKNOWN_MAPPING, y->at, kn_read_list(r, names, N_KINDS), "no mapping kind '%.64s'%s",
-                         text ? y->text : kn_yaml_kind_name(y), text ? kn_did_you_mean(r, y->text, names, N_KINDS) : "");
+    return kn_read_error(r, KN_KIND_UNKNOWN_MAPPING, y->at, kn_read_list(r, names, N_KINDS),
+                         "no mapping kind '%.64s'%s", text ? y->text : kn_yaml_kind_name(y),
+                         text ? kn_did_you_mean(r, y->text, names, N_KINDS) : "");
 }
 
 kiln_status kn_read_mapping(kn_reader *r, const kn_yaml *y, const kn_scope *scope, const kn_mapping **out)
 {
     if (y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{kind: ..., points: {...}}", "mapping must be a mapping, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{kind: ..., points: {...}}",
+                             "mapping must be a mapping, found %s", kn_yaml_kind_name(y));
     const kn_yaml *kind = kn_yaml_get(y, "kind");
-    if (!kind) return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "kind: nearest_neighbor and the like", "a mapping needs 'kind'");
+    if (!kind)
+        return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "kind: nearest_neighbor and the like",
+                             "a mapping needs 'kind'");
     kn_mapping *m = KN_NEW(r->arena, kn_mapping);
     KILN_TRY_MEM(r->ctx, m);
     *m = (kn_mapping){.epsilon = 1, .ridge = 1e-8, .polynomial = true, .at = y->at};
@@ -151,7 +163,9 @@ kiln_status kn_read_mapping(kn_reader *r, const kn_yaml *y, const kn_scope *scop
     kn_points *sets[] = {&m->source, &m->target};
     for (size_t i = 0; kinds[m->kind].points[i]; i++) {
         const kn_yaml *v = kn_yaml_get(points, kinds[m->kind].points[i]);
-        if (!v) return kn_read_error(r, KN_KIND_MISSING_KEY, points->at, NULL, "points needs '%s'", kinds[m->kind].points[i]);
+        if (!v)
+            return kn_read_error(r, KN_KIND_MISSING_KEY, points->at, NULL, "points needs '%s'",
+                                 kinds[m->kind].points[i]);
         KILN_TRY(read_points(r, v, scope, sets[i]));
         KILN_TRY(check_points(r, m->kind, v, sets[i]));
     }

@@ -12,8 +12,8 @@ kiln_status kn_read_timestep(kn_reader *r, const kn_yaml *y, const kn_scope *sco
     if (isfinite(*out) && *out > 0) return KILN_OK;
     char number[40];
     kn_double_repr(*out, number);
-    return kn_read_error(r, KN_KIND_BAD_TIMESTEP, y->at, "seconds, finite, > 0", "a timestep must be a finite number > 0, found %s",
-                         number);
+    return kn_read_error(r, KN_KIND_BAD_TIMESTEP, y->at, "seconds, finite, > 0",
+                         "a timestep must be a finite number > 0, found %s", number);
 }
 
 kiln_status kn_read_type(kn_reader *r, const kn_yaml *y, const kn_node_type **out)
@@ -27,9 +27,10 @@ kiln_status kn_read_type(kn_reader *r, const kn_yaml *y, const kn_node_type **ou
     const char **names = KN_NEWN(&r->scratch, const char *, 2 * n);
     KILN_TRY_MEM(r->ctx, names);
     for (size_t i = 0; i < n; i++) names[i] = types[i]->short_name, names[n + i] = types[i]->name;
-    return kn_read_error(r, KN_KIND_UNKNOWN_NODE_TYPE, y->at,
-                         "ball, table, spring, rigid_body, rigid_body_2d, health_check, heat, lbm, lbm_pipe, heart_pump, hybrid",
-                         "no node type '%.64s'%s", name, kn_did_you_mean(r, name, names, 2 * n));
+    return kn_read_error(
+        r, KN_KIND_UNKNOWN_NODE_TYPE, y->at,
+        "ball, table, spring, rigid_body, rigid_body_2d, health_check, heat, lbm, lbm_pipe, heart_pump, hybrid",
+        "no node type '%.64s'%s", name, kn_did_you_mean(r, name, names, 2 * n));
 }
 
 kiln_status kn_read_unknown_field(kn_reader *r, const kn_node *n, const char *name, kn_spot at, bool flux)
@@ -39,8 +40,9 @@ kiln_status kn_read_unknown_field(kn_reader *r, const kn_node *n, const char *na
     size_t count = 0;
     for (int i = 0; i < t->n_state && count < 32; i++) names[count++] = t->state[i].name;
     for (int i = 0; flux && i < t->n_fluxes && count < 32; i++) names[count++] = t->fluxes[i].name;
-    return kn_read_error(r, KN_KIND_UNKNOWN_FIELD, at, kn_read_list(r, names, count), "node '%.64s' has no field%s '%.64s'%s",
-                         n->name, flux ? " or flux" : "", name, kn_did_you_mean(r, name, names, count));
+    return kn_read_error(r, KN_KIND_UNKNOWN_FIELD, at, kn_read_list(r, names, count),
+                         "node '%.64s' has no field%s '%.64s'%s", n->name, flux ? " or flux" : "", name,
+                         kn_did_you_mean(r, name, names, count));
 }
 
 /* Where a node of the list form is named in errors. */
@@ -57,9 +59,11 @@ static kiln_status read_name(kn_reader *r, const kn_yaml *key, const kn_yaml *y,
     kn_words w = {.y = at, .s = at->text, .n = at->n};
     if (!key) KILN_TRY(kn_read_text(r, at, scope, "name", &w));
     if (!kn_is_name(w.s, w.n))
-        return kn_read_error(r, KN_KIND_BAD_NAME, at->at, "letters, digits and _, not first a digit", "'%.64s' is no name", w.s);
+        return kn_read_error(r, KN_KIND_BAD_NAME, at->at, "letters, digits and _, not first a digit",
+                             "'%.64s' is no name", w.s);
     if (kn_names_find(&r->node_ids, w.s) >= 0)
-        return kn_read_error(r, KN_KIND_DUPLICATE_NAME, at->at, "a name that no other node has", "node '%.64s' already exists", w.s);
+        return kn_read_error(r, KN_KIND_DUPLICATE_NAME, at->at, "a name that no other node has",
+                             "node '%.64s' already exists", w.s);
     KILN_TRY_MEM(r->ctx, n->name = kn_arena_textn(r->arena, w.s, w.n));
     return KILN_OK;
 }
@@ -69,10 +73,12 @@ static kiln_status read_node(kn_reader *r, const kn_yaml *key, const kn_yaml *y,
     static const char *const in_map[] = {"type", "timestep", "params", NULL};
     static const char *const in_list[] = {"type", "name", "timestep", "params", "for", NULL};
     kn_scope scope = {.loop = loop, .long_form = !key};
-    const kn_yaml *type = kn_yaml_get(y, "type"), *step = kn_yaml_get(y, "timestep"), *params = kn_yaml_get(y, "params");
+    const kn_yaml *type = kn_yaml_get(y, "type"), *step = kn_yaml_get(y, "timestep"),
+                  *params = kn_yaml_get(y, "params");
     kn_node n = {.at = node_spot(key, y), .group = -1, .divider = 1, .own_timestep = step != NULL};
     if (!type)
-        return kn_read_error(r, KN_KIND_MISSING_KEY, n.at, "type: spring, or another of `kiln nodes`", "a node needs 'type'");
+        return kn_read_error(r, KN_KIND_MISSING_KEY, n.at, "type: spring, or another of `kiln nodes`",
+                             "a node needs 'type'");
     KILN_TRY(kn_read_type(r, type, &n.type));
     n.type_at = type->at;
     KILN_TRY(read_name(r, key, y, &scope, &n));
@@ -86,7 +92,8 @@ static kiln_status read_node(kn_reader *r, const kn_yaml *key, const kn_yaml *y,
                              kn_yaml_kind_name(params));
     scope.timestep = &n.timestep;
     const kn_yaml *maps[] = {y, params};
-    const kn_param_source s = {.maps = maps, .n_maps = params ? 2 : 1, .skip = key ? in_map : in_list, .scope = &scope, .at = n.at};
+    const kn_param_source s = {
+        .maps = maps, .n_maps = params ? 2 : 1, .skip = key ? in_map : in_list, .scope = &scope, .at = n.at};
     KILN_TRY(kn_read_params(r, &n, &s));
     if (n.type->check) KILN_TRY(n.type->check(r->ctx, r->g, &n));
     const kn_node *base = kn_node_base(&n);
@@ -99,14 +106,15 @@ static kiln_status read_node(kn_reader *r, const kn_yaml *key, const kn_yaml *y,
 kiln_status kn_read_nodes(kn_reader *r, const kn_yaml *y)
 {
     if (y->kind != KN_YAML_LIST && y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{name: {type, parameters}} or a list of {type, name, params}",
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at,
+                             "{name: {type, parameters}} or a list of {type, name, params}",
                              "nodes must be a mapping or a list, found %s", kn_yaml_kind_name(y));
     for (uint32_t i = 0; i < y->n; i++) {
         bool map = y->kind == KN_YAML_MAP;
         const kn_yaml *node = map ? y->pairs[i].value : y->items[i];
         if (node->kind != KN_YAML_MAP)
-            return kn_read_error(r, KN_KIND_WRONG_TYPE, node->at, "{type, timestep, parameters}", "a node must be a mapping, found %s",
-                                 kn_yaml_kind_name(node));
+            return kn_read_error(r, KN_KIND_WRONG_TYPE, node->at, "{type, timestep, parameters}",
+                                 "a node must be a mapping, found %s", kn_yaml_kind_name(node));
         kn_loops loops;
         KILN_TRY(kn_read_for(r, map ? NULL : kn_yaml_get(node, "for"), &loops));
         for (size_t k = 0; k < loops.n_rounds; k++) {

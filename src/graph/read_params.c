@@ -24,7 +24,8 @@ static kiln_status check_limit(kn_reader *r, const kn_param_desc *d, const kn_ya
     return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, limit, "%s must be %s, found %g", d->name, limit, v);
 }
 
-static kiln_status read_numbers(kn_reader *r, const kn_param_desc *d, const kn_yaml *y, const kn_scope *scope, kn_param *p)
+static kiln_status read_numbers(kn_reader *r, const kn_param_desc *d, const kn_yaml *y, const kn_scope *scope,
+                                kn_param *p)
 {
     bool ints = d->kind == KN_PARAM_INTS;
     if (y->kind != KN_YAML_LIST) {
@@ -33,7 +34,8 @@ static kiln_status read_numbers(kn_reader *r, const kn_param_desc *d, const kn_y
                              kn_yaml_kind_name(y));
     }
     if (!ints && (int)y->n != d->length)
-        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, NULL, "%s must have %d numbers, found %u", d->name, d->length, y->n);
+        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, y->at, NULL, "%s must have %d numbers, found %u", d->name,
+                             d->length, y->n);
     double *v = ints ? NULL : KN_NEWN(r->arena, double, y->n);
     int64_t *n = ints ? KN_NEWN(r->arena, int64_t, y->n) : NULL;
     KILN_TRY_MEM(r->ctx, v || n);
@@ -93,8 +95,8 @@ static kiln_status read_check(kn_reader *r, const kn_yaml *y, const kn_scope *sc
 static kiln_status read_checks(kn_reader *r, const kn_yaml *y, const kn_scope *scope, kn_param *p)
 {
     if (y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{name: {finite: true, min: 0}}", "checks must be a mapping, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{name: {finite: true, min: 0}}",
+                             "checks must be a mapping, found %s", kn_yaml_kind_name(y));
     kn_check *checks = KN_NEWN(r->arena, kn_check, y->n);
     KILN_TRY_MEM(r->ctx, checks);
     for (uint32_t i = 0; i < y->n; i++) {
@@ -120,7 +122,8 @@ static kiln_status read_base(kn_reader *r, const kn_node *owner, const kn_yaml *
     *n = *owner;
     KILN_TRY(kn_read_type(r, type, &n->type));
     if (n->type == owner->type)
-        return kn_read_error(r, KN_KIND_BAD_VALUE, type->at, "any other node type", "the base of a hybrid may not be a hybrid");
+        return kn_read_error(r, KN_KIND_BAD_VALUE, type->at, "any other node type",
+                             "the base of a hybrid may not be a hybrid");
     n->type_at = type->at;
     const kn_param_source s = {.maps = &y, .n_maps = 1, .skip = skip, .scope = scope, .at = owner->at};
     KILN_TRY(kn_read_params(r, n, &s));
@@ -129,11 +132,12 @@ static kiln_status read_base(kn_reader *r, const kn_node *owner, const kn_yaml *
     return KILN_OK;
 }
 
-static kiln_status read_corrections(kn_reader *r, const kn_node *owner, const kn_yaml *y, const kn_scope *scope, kn_param *p)
+static kiln_status read_corrections(kn_reader *r, const kn_node *owner, const kn_yaml *y, const kn_scope *scope,
+                                    kn_param *p)
 {
     if (y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{field: expression}", "correction must be a mapping, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{field: expression}",
+                             "correction must be a mapping, found %s", kn_yaml_kind_name(y));
     const kn_node *base = kn_node_base(owner);
     kn_correction *c = KN_NEWN(r->arena, kn_correction, y->n);
     KILN_TRY_MEM(r->ctx, c);
@@ -143,8 +147,8 @@ static kiln_status read_corrections(kn_reader *r, const kn_node *owner, const kn
         int field = kn_node_field(base, k->text);
         if (base != owner && field < 0) return kn_read_unknown_field(r, owner, k->text, k->at, false);
         if (v->kind != KN_YAML_TEXT && v->kind != KN_YAML_NUMBER && v->kind != KN_YAML_INT)
-            return kn_read_error(r, KN_KIND_WRONG_TYPE, v->at, "an expression", "a correction must be an expression, found %s",
-                                 kn_yaml_kind_name(v));
+            return kn_read_error(r, KN_KIND_WRONG_TYPE, v->at, "an expression",
+                                 "a correction must be an expression, found %s", kn_yaml_kind_name(v));
         kiln_expr *e = NULL;
         if (base != owner) KILN_TRY(kn_read_expr(r, v, &inside, r->arena, &e));
         c[p->n++] = (kn_correction){field, e};
@@ -162,8 +166,8 @@ static kiln_status read_choice_text(kn_reader *r, const kn_param_desc *d, const 
     return d->choices ? kn_read_choice(r, y, d->choices, d->name, &ignored) : KILN_OK;
 }
 
-static kiln_status read_param(kn_reader *r, const kn_node *n, const kn_param_desc *d, const kn_yaml *y, const kn_scope *scope,
-                              kn_param *p)
+static kiln_status read_param(kn_reader *r, const kn_node *n, const kn_param_desc *d, const kn_yaml *y,
+                              const kn_scope *scope, kn_param *p)
 {
     switch (d->kind) {
     case KN_PARAM_NUMBER:
@@ -256,8 +260,8 @@ static kiln_status collect(kn_reader *r, const kn_node *n, const kn_param_source
             *g = (given){pair->key, pair->value, kn_node_type_param(t, pair->key->text)};
             for (size_t k = 0; m > 0 && k + 1 < *n_out; k++)
                 if (out[k].param == g->param && g->param >= 0)
-                    return kn_read_error(r, KN_KIND_DUPLICATE_KEY, pair->key->at, NULL, "'%s' stands beside `params` already",
-                                         pair->key->text);
+                    return kn_read_error(r, KN_KIND_DUPLICATE_KEY, pair->key->at, NULL,
+                                         "'%s' stands beside `params` already", pair->key->text);
         }
     return KILN_OK;
 }
@@ -267,8 +271,9 @@ kiln_status kn_read_unknown_param(kn_reader *r, const kn_node_type *t, const kn_
     const char *names[33];
     size_t n = 0;
     for (; n < (size_t)t->n_params && n < 32; n++) names[n] = t->params[n].name;
-    return kn_read_error(r, KN_KIND_UNKNOWN_PARAM, key->at, kn_read_list(r, names, n), "%s has no parameter '%.64s'%s", t->name,
-                         key->text, kn_did_you_mean(r, key->text, names, n));
+    return kn_read_error(r, KN_KIND_UNKNOWN_PARAM, key->at, kn_read_list(r, names, n),
+                         "%s has no parameter '%.64s'%s", t->name, key->text,
+                         kn_did_you_mean(r, key->text, names, n));
 }
 
 kiln_status kn_read_params(kn_reader *r, kn_node *n, const kn_param_source *s)
@@ -295,6 +300,7 @@ kiln_status kn_read_params(kn_reader *r, kn_node *n, const kn_param_source *s)
         }
     for (int i = 0; i < t->n_params; i++)
         if (t->params[i].has == KN_DEFAULT_REQUIRED && !params[i].given)
-            return kn_read_error(r, KN_KIND_MISSING_KEY, s->at, t->params[i].doc, "%s needs '%s'", t->name, t->params[i].name);
+            return kn_read_error(r, KN_KIND_MISSING_KEY, s->at, t->params[i].doc, "%s needs '%s'", t->name,
+                                 t->params[i].name);
     return KILN_OK;
 }

@@ -6,14 +6,16 @@
 
 /* ---- states ---- */
 
-static kiln_status read_field(kn_reader *r, uint32_t node, const kn_yaml *key, const kn_yaml *y, int64_t members, kn_initial *out)
+static kiln_status read_field(kn_reader *r, uint32_t node, const kn_yaml *key, const kn_yaml *y, int64_t members,
+                              kn_initial *out)
 {
     const kn_node *n = &r->nodes.v[node], *base = kn_node_base(n);
     int field = kn_node_field(n, key->text);
     if (field < 0) return kn_read_unknown_field(r, n, key->text, key->at, false);
     kn_shape shape = kn_node_shape(n, base->type->state[field].shape), one = {.rank = 1};
     if (shape.rank) one.dim[0] = shape.dim[shape.rank - 1];
-    kn_array_rules rules = {.what = base->type->state[field].name, .shape = &shape, .one_shape = shape.rank > 1 ? &one : NULL};
+    kn_array_rules rules = {
+        .what = base->type->state[field].name, .shape = &shape, .one_shape = shape.rank > 1 ? &one : NULL};
     kn_scope scope = {.cells = base, .timestep = &n->timestep};
     *out = (kn_initial){.node = node, .field = field, .shape = shape, .at = key->at};
     kn_value v;
@@ -40,16 +42,16 @@ kiln_status kn_read_states(kn_reader *r, const kn_yaml *y, int64_t members, kn_i
 {
     KN_VEC(kn_initial) all = {0};
     if (y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{node: {field: value}}", "initial_state must be a mapping, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "{node: {field: value}}",
+                             "initial_state must be a mapping, found %s", kn_yaml_kind_name(y));
     for (uint32_t i = 0; i < y->n; i++) {
         const kn_yaml *k = y->pairs[i].key, *v = y->pairs[i].value;
         uint32_t node;
         KILN_TRY(kn_read_node_name(r, k->text, k->n, k->at, &node));
         if (v->kind == KN_YAML_NULL) continue;
         if (v->kind != KN_YAML_MAP)
-            return kn_read_error(r, KN_KIND_WRONG_TYPE, v->at, "{field: value}", "the initial state of a node must be a mapping, found %s",
-                                 kn_yaml_kind_name(v));
+            return kn_read_error(r, KN_KIND_WRONG_TYPE, v->at, "{field: value}",
+                                 "the initial state of a node must be a mapping, found %s", kn_yaml_kind_name(v));
         for (uint32_t j = 0; j < v->n; j++) {
             if (v->pairs[j].value->kind == KN_YAML_NULL) continue;
             kn_initial one;
@@ -118,15 +120,15 @@ static bool pattern_hits(kn_reader *r, const char *pattern)
 static kiln_status read_fields(kn_reader *r, const kn_yaml *y, kn_run *run)
 {
     if (y->kind != KN_YAML_LIST)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "[node.field, \"rod*.temperature\"]", "fields must be a list, found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "[node.field, \"rod*.temperature\"]",
+                             "fields must be a list, found %s", kn_yaml_kind_name(y));
     const char **fields = KN_NEWN(r->arena, const char *, y->n);
     KILN_TRY_MEM(r->ctx, fields);
     for (uint32_t i = 0; i < y->n; i++) {
         KILN_TRY(kn_read_plain(r, y->items[i], "a recorded field", &fields[i]));
         if (!pattern_hits(r, fields[i]))
-            return kn_read_error(r, KN_KIND_UNKNOWN_FIELD, y->items[i]->at, "node.field of a state field, with * and ?",
-                                 "nothing matches '%.64s'", fields[i]);
+            return kn_read_error(r, KN_KIND_UNKNOWN_FIELD, y->items[i]->at,
+                                 "node.field of a state field, with * and ?", "nothing matches '%.64s'", fields[i]);
     }
     run->fields = fields;
     run->n_fields = y->n;
@@ -163,7 +165,8 @@ static kiln_status read_ensemble(kn_reader *r, const kn_yaml *y, kn_run *run)
     KILN_TRY(kn_read_keys(r, y, keys, "ensemble"));
     const kn_yaml *size = kn_yaml_get(y, "size"), *states = kn_yaml_get(y, "initial_state");
     if (!size || !states)
-        return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "{size, initial_state}", "ensemble needs '%s'", size ? "initial_state" : "size");
+        return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "{size, initial_state}", "ensemble needs '%s'",
+                             size ? "initial_state" : "size");
     kn_ensemble *e = KN_NEW(r->arena, kn_ensemble);
     KILN_TRY_MEM(r->ctx, e);
     KILN_TRY(read_count(r, size, "size", 1, &e->size));
@@ -175,11 +178,14 @@ static kiln_status read_ensemble(kn_reader *r, const kn_yaml *y, kn_run *run)
 }
 
 /* `node.word` in a text; *word is what follows the dot. */
-static kiln_status read_pair(kn_reader *r, const kn_yaml *y, const char *what, const char **text, uint32_t *node, const char **rest)
+static kiln_status read_pair(kn_reader *r, const kn_yaml *y, const char *what, const char **text, uint32_t *node,
+                             const char **rest)
 {
     KILN_TRY(kn_read_plain(r, y, what, text));
     const char *dot = strchr(*text, '.');
-    if (!dot) return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "node.name", "%s must be 'node.name', found '%.64s'", what, *text);
+    if (!dot)
+        return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "node.name", "%s must be 'node.name', found '%.64s'", what,
+                             *text);
     *rest = dot + 1;
     return kn_read_node_name(r, *text, (size_t)(dot - *text), y->at, node);
 }
@@ -203,10 +209,11 @@ static kiln_status read_gradient(kn_reader *r, const kn_yaml *y, kn_run *run)
     static const char *const keys[] = {"of", "wrt", NULL};
     KILN_TRY(kn_read_keys(r, y, keys, "gradient"));
     const kn_yaml *of = kn_yaml_get(y, "of"), *wrt = kn_yaml_get(y, "wrt");
-    if (!of || !wrt) return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "{of, wrt}", "gradient needs '%s'", of ? "wrt" : "of");
+    if (!of || !wrt)
+        return kn_read_error(r, KN_KIND_MISSING_KEY, y->at, "{of, wrt}", "gradient needs '%s'", of ? "wrt" : "of");
     if (wrt->kind != KN_YAML_LIST)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, wrt->at, "[node.parameter, node.field@0]", "wrt must be a list, found %s",
-                             kn_yaml_kind_name(wrt));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, wrt->at, "[node.parameter, node.field@0]",
+                             "wrt must be a list, found %s", kn_yaml_kind_name(wrt));
     kn_gradient *g = KN_NEW(r->arena, kn_gradient);
     kn_wrt *all = KN_NEWN(r->arena, kn_wrt, wrt->n);
     KILN_TRY_MEM(r->ctx, g && all);
@@ -237,15 +244,17 @@ kiln_status kn_read_run(kn_reader *r, const kn_yaml *y)
     static const struct {
         const char *name;
         kiln_status (*read)(kn_reader *r, const kn_yaml *y, kn_run *run);
-    } rows[] = {{"steps", read_steps},           {"record", read_record},     {"fields", read_fields},    {"adaptive", read_adaptive},
-                {"checkpoint", read_checkpoint}, {"ensemble", read_ensemble}, {"gradient", read_gradient}};
+    } rows[] = {{"steps", read_steps},       {"record", read_record},         {"fields", read_fields},
+                {"adaptive", read_adaptive}, {"checkpoint", read_checkpoint}, {"ensemble", read_ensemble},
+                {"gradient", read_gradient}};
     enum { N = sizeof rows / sizeof *rows };
     const char *keys[N + 1] = {0};
     for (size_t i = 0; i < N; i++) keys[i] = rows[i].name;
     KILN_TRY(kn_read_keys(r, y, keys, "run"));
     kn_run *run = &r->g->run;
     run->given = true;
-    kn_spot *places[N] = {NULL, NULL, NULL, &run->adaptive_at, &run->checkpoint_at, &run->ensemble_at, &run->gradient_at};
+    kn_spot *places[N] = {
+        NULL, NULL, NULL, &run->adaptive_at, &run->checkpoint_at, &run->ensemble_at, &run->gradient_at};
     for (uint32_t i = 0; i < y->n; i++) {
         const kn_yaml *k = y->pairs[i].key, *v = y->pairs[i].value;
         size_t row = 0;

@@ -48,15 +48,16 @@ static size_t count_names(const char *const *names)
 kiln_status kn_read_keys(kn_reader *r, const kn_yaml *y, const char *const *keys, const char *what)
 {
     if (y->kind != KN_YAML_MAP)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a mapping", "%s must be a mapping, found %s", what, kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a mapping", "%s must be a mapping, found %s", what,
+                             kn_yaml_kind_name(y));
     for (uint32_t i = 0; i < y->n; i++) {
         const kn_yaml *k = y->pairs[i].key;
         size_t n = count_names(keys);
         bool known = false;
         for (size_t j = 0; j < n; j++) known = known || strcmp(keys[j], k->text) == 0;
         if (!known)
-            return kn_read_error(r, KN_KIND_UNKNOWN_KEY, k->at, kn_read_list(r, keys, n), "'%.64s' is no key of %s%s", k->text, what,
-                                 kn_did_you_mean(r, k->text, keys, n));
+            return kn_read_error(r, KN_KIND_UNKNOWN_KEY, k->at, kn_read_list(r, keys, n), "'%.64s' is no key of %s%s",
+                                 k->text, what, kn_did_you_mean(r, k->text, keys, n));
     }
     return KILN_OK;
 }
@@ -119,7 +120,10 @@ static bool resolve_cell(const kn_scope *s, const char *name, kiln_expr_name *ou
 static bool resolve_field(const kn_node *base, const char *name, kiln_expr_name *out)
 {
     int field = kn_node_field(base, name), input = kn_node_input(base, name);
-    int var = strcmp(name, "dt") == 0 ? 0 : field >= 0 ? 1 + field : input >= 0 ? 1 + base->type->n_state + input : -1;
+    int var = strcmp(name, "dt") == 0 ? 0
+              : field >= 0            ? 1 + field
+              : input >= 0            ? 1 + base->type->n_state + input
+                                      : -1;
     *out = (kiln_expr_name){.is_var = true, .var = (uint32_t)(KN_VAR_FIRST_FIELD + var)};
     return var >= 0;
 }
@@ -199,8 +203,14 @@ static kiln_expr_text text_of(kn_reader *r, const kn_yaml *y, located *l, kn_are
 {
     const kn_source_file *f = &r->g->files[y->at.file];
     *l = (located){r, y};
-    return (kiln_expr_text){.size = sizeof(kiln_expr_text), .text = y->text, .n = y->n, .file = f->name, .source = f->text,
-                            .locate = locate, .ud = l, .arena = arena};
+    return (kiln_expr_text){.size = sizeof(kiln_expr_text),
+                            .text = y->text,
+                            .n = y->n,
+                            .file = f->name,
+                            .source = f->text,
+                            .locate = locate,
+                            .ud = l,
+                            .arena = arena};
 }
 
 kiln_status kn_read_expr(kn_reader *r, const kn_yaml *y, const kn_scope *scope, kn_arena *arena, kiln_expr **out)
@@ -228,8 +238,8 @@ kiln_status kn_read_number(kn_reader *r, const kn_yaml *y, const kn_scope *scope
         return KILN_OK;
     }
     if (y->kind != KN_YAML_TEXT)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a number or an expression", "%.64s must be a number, found %s", what,
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "a number or an expression",
+                             "%.64s must be a number, found %s", what, kn_yaml_kind_name(y));
     if (scope->long_form && kn_quoted_number(y, out)) return KILN_OK;
     kiln_expr *e;
     KILN_TRY(kn_read_expr(r, y, scope, NULL, &e));
@@ -246,7 +256,8 @@ kiln_status kn_read_int(kn_reader *r, const kn_yaml *y, const kn_scope *scope, c
     double v;
     KILN_TRY(kn_read_number(r, y, scope, what, &v));
     if (!(fabs(v) < 9007199254740992.0 && v == floor(v)))
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "an integer", "%.64s must be an integer, found %g", what, v);
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "an integer", "%.64s must be an integer, found %g", what,
+                             v);
     *out = (int64_t)v;
     return KILN_OK;
 }
@@ -269,8 +280,8 @@ kiln_status kn_read_choice(kn_reader *r, const kn_yaml *y, const char *const *ch
             return KILN_OK;
         }
     bool scalar = y->kind < KN_YAML_LIST;
-    return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, kn_read_list(r, choices, (size_t)n), "%s cannot be %s%.64s%s%s", what, scalar ? "'" : "",
-                         scalar ? y->text : kn_yaml_kind_name(y), scalar ? "'" : "",
+    return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, kn_read_list(r, choices, (size_t)n), "%s cannot be %s%.64s%s%s",
+                         what, scalar ? "'" : "", scalar ? y->text : kn_yaml_kind_name(y), scalar ? "'" : "",
                          scalar ? kn_did_you_mean(r, y->text, choices, (size_t)n) : "");
 }
 
@@ -279,7 +290,8 @@ kiln_status kn_read_choice(kn_reader *r, const kn_yaml *y, const char *const *ch
 kiln_status kn_read_plain(kn_reader *r, const kn_yaml *y, const char *what, const char **out)
 {
     if (y->kind != KN_YAML_TEXT)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "text", "%.64s must be text, found %s", what, kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "text", "%.64s must be text, found %s", what,
+                             kn_yaml_kind_name(y));
     KILN_TRY_MEM(r->ctx, *out = kn_arena_text(r->arena, y->text));
     return KILN_OK;
 }
@@ -296,7 +308,8 @@ static void locate_inside(void *ud, size_t offset, int *line, int *column)
 }
 
 /* A piece of a scalar's text as one number. */
-static kiln_status number_inside(kn_reader *r, const kn_yaml *y, size_t offset, size_t n, const kn_scope *scope, double *out)
+static kiln_status number_inside(kn_reader *r, const kn_yaml *y, size_t offset, size_t n, const kn_scope *scope,
+                                 double *out)
 {
     inside i = {.offset = offset};
     kiln_expr_text src = text_of(r, y, &i.l, NULL);
@@ -309,7 +322,8 @@ static kiln_status number_inside(kn_reader *r, const kn_yaml *y, size_t offset, 
     bool constant = kiln_expr_constant(e, out);
     kiln_expr_release(e);
     if (!constant)
-        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, kn_yaml_locate(r->g, y, offset), NULL, "this must be one number");
+        return kn_read_error(r, KN_KIND_SHAPE_MISMATCH, kn_yaml_locate(r->g, y, offset), NULL,
+                             "this must be one number");
     return KILN_OK;
 }
 
@@ -332,7 +346,8 @@ static kiln_status add_segment(kn_reader *r, size_t in, bool replaced)
 kiln_status kn_read_text(kn_reader *r, const kn_yaml *y, const kn_scope *scope, const char *what, kn_words *out)
 {
     if (y->kind != KN_YAML_TEXT)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "text", "%s must be text, found %s", what, kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "text", "%s must be text, found %s", what,
+                             kn_yaml_kind_name(y));
     r->text.n = r->segments.n = 0;
     const char *text = y->text;
     size_t from = 0;
@@ -343,11 +358,13 @@ kiln_status kn_read_text(kn_reader *r, const kn_yaml *y, const kn_scope *scope, 
         double v;
         KILN_TRY(number_inside(r, y, at + 1, n, scope, &v));
         char digits[400];
-        int length = v == floor(v) && isfinite(v) ? snprintf(digits, sizeof digits, "%.0f", v) : (int)kn_double_repr(v, digits);
+        int length = v == floor(v) && isfinite(v) ? snprintf(digits, sizeof digits, "%.0f", v)
+                                                  : (int)kn_double_repr(v, digits);
         KILN_TRY(add_segment(r, from, false));
         KILN_TRY(add_text(r, text + from, at - from));
         KILN_TRY(add_segment(r, at, true));
-        KILN_TRY(add_text(r, strcmp(digits, "-0") == 0 ? "0" : digits, strcmp(digits, "-0") == 0 ? 1 : (size_t)length));
+        KILN_TRY(
+            add_text(r, strcmp(digits, "-0") == 0 ? "0" : digits, strcmp(digits, "-0") == 0 ? 1 : (size_t)length));
         from = at + n + 2;
     }
     KILN_TRY(add_segment(r, from, false));
@@ -405,7 +422,8 @@ static kiln_status read_end(kn_reader *r, const kn_yaml *y, size_t at, size_t n,
     KILN_TRY(number_inside(r, y, at, n, scope, &v));
     while (n && y->text[at] == ' ') at++, n--;
     if (!(fabs(v) < 9007199254740992.0 && v == floor(v)))
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, kn_yaml_locate(r->g, y, at), "an integer", "the ends of a `for` are integers, found %g", v);
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, kn_yaml_locate(r->g, y, at), "an integer",
+                             "the ends of a `for` are integers, found %g", v);
     *out = (int64_t)v;
     return KILN_OK;
 }
@@ -448,8 +466,8 @@ kiln_status kn_read_for(kn_reader *r, const kn_yaml *y, kn_loops *out)
     *out = (kn_loops){.n_rounds = 1};
     if (!y) return KILN_OK;
     if (y->kind != KN_YAML_TEXT)
-        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "i in 0..9", "`for` must be text like 'i in 0..9', found %s",
-                             kn_yaml_kind_name(y));
+        return kn_read_error(r, KN_KIND_WRONG_TYPE, y->at, "i in 0..9",
+                             "`for` must be text like 'i in 0..9', found %s", kn_yaml_kind_name(y));
     int depth = 0;
     for (size_t i = 0, from = 0; i <= y->n; i++) { /* commas inside parentheses belong to the ends */
         char c = y->text[i];

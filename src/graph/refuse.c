@@ -11,7 +11,8 @@ typedef struct refusal {
 static void refuse(refusal *f, bool used, kn_spot at, const char *what, const char *accepted)
 {
     if (used && f->status == KILN_OK)
-        f->status = kn_graph_fail(f->ctx, f->g, KN_KIND_UNSUPPORTED, at, accepted, "%s not part of this version", what);
+        f->status = kn_graph_fail(f->ctx, f->g, KN_KIND_UNSUPPORTED, at, accepted, "%s not part of this version",
+                                  what);
 }
 
 static void refuse_group(refusal *f, const kn_group *g)
@@ -33,12 +34,14 @@ kiln_status kn_graph_refuse_unsupported(kiln_ctx *ctx, const kn_graph_model *g)
     for (uint32_t i = 0; i < g->n_nodes && f.status == KILN_OK; i++) {
         const kn_node *n = &g->nodes[i];
         if (n->type->refused)
-            f.status = kn_graph_fail(ctx, g, KN_KIND_UNSUPPORTED, n->type_at, "the other types of `kiln nodes`", "node '%.64s': %s",
-                                     n->name, n->type->refused);
+            f.status = kn_graph_fail(ctx, g, KN_KIND_UNSUPPORTED, n->type_at, "the other types of `kiln nodes`",
+                                     "node '%.64s': %s", n->name, n->type->refused);
     }
-    refuse(&f, g->param_specs_at.line > 0, g->param_specs_at, "param_specs are", "no param_specs: they are for fitting only");
+    refuse(&f, g->param_specs_at.line > 0, g->param_specs_at, "param_specs are",
+           "no param_specs: they are for fitting only");
     for (uint32_t i = 0; i < g->n_edges && f.status == KILN_OK; i++)
-        refuse(&f, g->edges[i].mapping != NULL, g->edges[i].mapping_at, "mappings are", "an edge between equal shapes");
+        refuse(&f, g->edges[i].mapping != NULL, g->edges[i].mapping_at, "mappings are",
+               "an edge between equal shapes");
     for (uint32_t i = 0; i < g->n_groups && f.status == KILN_OK; i++) refuse_group(&f, &g->groups[i]);
     const kn_run *run = &g->run;
     refuse(&f, run->adaptive != NULL, run->adaptive_at, "adaptive runs are", "steps");

@@ -90,8 +90,8 @@ static kiln_status new_node(builder *b, yaml_mark_t mark, const yaml_char_t *tag
 {
     kn_spot at = spot(b, mark);
     if (tag)
-        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_TAG, at, "the value without a tag", "tag %.100s is not allowed",
-                             (const char *)tag);
+        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_TAG, at, "the value without a tag",
+                             "tag %.100s is not allowed", (const char *)tag);
     kn_yaml *y = KN_NEW(b->arena, kn_yaml);
     KILN_TRY_MEM(b->ctx, y);
     *y = (kn_yaml){.at = at, .text_line = at.line, .text_column = at.column, .size = 1};
@@ -125,10 +125,11 @@ static kiln_status attach(builder *b, const kn_yaml *y)
     f->size += y->size;
     if (f->node->kind == KN_YAML_MAP && !f->key) {
         if (y->kind == KN_YAML_LIST || y->kind == KN_YAML_MAP)
-            return kn_graph_fail(b->ctx, b->g, KN_KIND_BAD_KEY, y->at, "one word", "a key must be a plain word, found %s",
-                                 kn_yaml_kind_name(y));
+            return kn_graph_fail(b->ctx, b->g, KN_KIND_BAD_KEY, y->at, "one word",
+                                 "a key must be a plain word, found %s", kn_yaml_kind_name(y));
         if (kn_names_find(&f->keys, y->text) >= 0)
-            return kn_graph_fail(b->ctx, b->g, KN_KIND_DUPLICATE_KEY, y->at, NULL, "key '%.100s' is given twice", y->text);
+            return kn_graph_fail(b->ctx, b->g, KN_KIND_DUPLICATE_KEY, y->at, NULL, "key '%.100s' is given twice",
+                                 y->text);
         KILN_TRY_MEM(b->ctx, kn_names_add(b->arena, &f->keys, y->text, 0));
         f->key = y;
     } else {
@@ -136,7 +137,8 @@ static kiln_status attach(builder *b, const kn_yaml *y)
     }
     KILN_TRY_MEM(b->ctx, kn_push(b->arena, &f->items, y));
     if (f->size > KN_YAML_VALUES)
-        return kn_graph_fail(b->ctx, b->g, KN_KIND_TOO_LARGE, f->node->at, NULL, "more than %d values", KN_YAML_VALUES);
+        return kn_graph_fail(b->ctx, b->g, KN_KIND_TOO_LARGE, f->node->at, NULL, "more than %d values",
+                             KN_YAML_VALUES);
     return KILN_OK;
 }
 
@@ -163,8 +165,8 @@ static kiln_status on_alias(builder *b, const yaml_event_t *e)
     kn_spot at = spot(b, e->start_mark);
     int64_t id = kn_names_find(&b->anchors, name);
     if (id < 0)
-        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX, at, "the name of an anchor before it", "unknown alias *%.100s",
-                             name);
+        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX, at, "the name of an anchor before it",
+                             "unknown alias *%.100s", name);
     const kn_yaml *a = b->anchored.v[id];
     if (a->has_alias)
         return kn_graph_fail(b->ctx, b->g, KN_KIND_ALIAS_NESTING, at, NULL,
@@ -217,8 +219,8 @@ _Static_assert(sizeof(kn_yaml_pair) == 2 * sizeof(const kn_yaml *), "pairs are m
 
 static kiln_status on_event(builder *b, const yaml_event_t *e)
 {
-    bool value = e->type == YAML_SCALAR_EVENT || e->type == YAML_ALIAS_EVENT || e->type == YAML_SEQUENCE_START_EVENT ||
-                 e->type == YAML_MAPPING_START_EVENT;
+    bool value = e->type == YAML_SCALAR_EVENT || e->type == YAML_ALIAS_EVENT ||
+                 e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT;
     if (value && b->depth > KN_YAML_DEPTH)
         return kn_graph_fail(b->ctx, b->g, KN_KIND_TOO_DEEP, spot(b, e->start_mark), NULL, "nested more than %d deep",
                              KN_YAML_DEPTH);
@@ -244,11 +246,12 @@ static kiln_status syntax_error(builder *b)
     if (p->error == YAML_MEMORY_ERROR) return kn_nomem(b->ctx);
     const char *problem = p->problem ? p->problem : "bad YAML";
     if (p->error == YAML_READER_ERROR)
-        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX, kn_source_spot(f, b->file, p->problem_offset + (size_t)(f->text[0] == '\xef' ? 3 : 0)),
+        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX,
+                             kn_source_spot(f, b->file, p->problem_offset + (size_t)(f->text[0] == '\xef' ? 3 : 0)),
                              "UTF-8 text without control characters", "%s", problem);
     if (p->context && p->context_mark.line != p->problem_mark.line)
-        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX, spot(b, p->problem_mark), NULL, "%s (%s of line %zu)", problem,
-                             p->context, p->context_mark.line + 1);
+        return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX, spot(b, p->problem_mark), NULL, "%s (%s of line %zu)",
+                             problem, p->context, p->context_mark.line + 1);
     return kn_graph_fail(b->ctx, b->g, KN_KIND_YAML_SYNTAX, spot(b, p->problem_mark), NULL, "%s%s%s", problem,
                          p->context ? ", " : "", p->context ? p->context : "");
 }
@@ -275,10 +278,11 @@ static kiln_status find_lines(kiln_ctx *ctx, kn_arena *arena, kn_source_file *f)
         if (pass) KILN_TRY_MEM(ctx, lines = KN_NEWN(arena, uint32_t, f->n_lines));
         for (size_t i = 0; i < f->n; i++) {
             const unsigned char *s = (const unsigned char *)f->text + i;
-            size_t length = *s == '\r' && s[1] == '\n' ? 2
-                            : *s == '\r' || *s == '\n' ? 1
-                            : *s == 0xc2 && s[1] == 0x85 ? 2
-                            : *s == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9) ? 3 : 0;
+            size_t length = *s == '\r' && s[1] == '\n'                                     ? 2
+                            : *s == '\r' || *s == '\n'                                     ? 1
+                            : *s == 0xc2 && s[1] == 0x85                                   ? 2
+                            : *s == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9) ? 3
+                                                                                           : 0;
             if (!length) continue;
             i += length - 1;
             if (lines) lines[n] = (uint32_t)i + 1;
@@ -290,11 +294,12 @@ static kiln_status find_lines(kiln_ctx *ctx, kn_arena *arena, kn_source_file *f)
     return KILN_OK;
 }
 
-kiln_status kn_yaml_parse(kiln_ctx *ctx, kn_arena *arena, const kn_graph_model *g, kn_source_file *file, uint32_t index,
-                          const kn_yaml **out)
+kiln_status kn_yaml_parse(kiln_ctx *ctx, kn_arena *arena, const kn_graph_model *g, kn_source_file *file,
+                          uint32_t index, const kn_yaml **out)
 {
     kn_spot top = {index, 1, 1};
-    if (file->n >= UINT32_MAX) return kn_graph_fail(ctx, g, KN_KIND_TOO_LARGE, top, NULL, "the file is larger than 4 GB");
+    if (file->n >= UINT32_MAX)
+        return kn_graph_fail(ctx, g, KN_KIND_TOO_LARGE, top, NULL, "the file is larger than 4 GB");
     KILN_TRY(find_lines(ctx, g->arena, file));
     builder b = {.ctx = ctx, .arena = arena, .g = g, .file = index};
     b.frames = KN_NEWN(arena, frame, KN_YAML_DEPTH + 1);
@@ -306,7 +311,8 @@ kiln_status kn_yaml_parse(kiln_ctx *ctx, kn_arena *arena, const kn_graph_model *
     kiln_status s = build(&b);
     yaml_parser_delete(&b.parser);
     KILN_TRY(s);
-    if (!b.root) return kn_graph_fail(ctx, g, KN_KIND_EMPTY, top, "a mapping with the key `nodes`", "the file is empty");
+    if (!b.root)
+        return kn_graph_fail(ctx, g, KN_KIND_EMPTY, top, "a mapping with the key `nodes`", "the file is empty");
     *out = b.root;
     return KILN_OK;
 }
@@ -330,6 +336,7 @@ const kn_yaml *kn_yaml_get(const kn_yaml *map, const char *key)
 
 const char *kn_yaml_kind_name(const kn_yaml *y)
 {
-    static const char *const names[] = {"null", "true or false", "an integer", "a number", "text", "a list", "a mapping"};
+    static const char *const names[] = {"null", "true or false", "an integer", "a number",
+                                        "text", "a list",        "a mapping"};
     return names[y->kind];
 }

@@ -54,7 +54,12 @@ static size_t escape(const char *s, bool *blank)
 {
     *blank = s[1] && strchr("tnr \t\n\rvf", s[1]) != NULL;
     size_t hex = s[1] == 'x' ? 2 : s[1] == 'u' ? 4 : s[1] == 'U' ? 8 : 0, n = s[1] ? 2 : 1;
-    while (hex-- && s[n] && strchr("0123456789abcdefABCDEF", s[n])) n++;
+    unsigned long code = 0;
+    while (hex-- && s[n] && strchr("0123456789abcdefABCDEF", s[n])) {
+        code = code * 16 + (unsigned long)(s[n] <= '9' ? s[n] - '0' : (s[n] | 32) - 'a' + 10);
+        n++;
+    }
+    if (n > 2) *blank = code == ' ' || (code >= '\t' && code <= '\r');
     return n;
 }
 
@@ -63,7 +68,8 @@ static const char *skip_blank(const char *s, int style)
     for (;;) {
         bool blank;
         if (is_blank(*s)) s++;
-        else if (style == YAML_DOUBLE_QUOTED_SCALAR_STYLE && *s == '\\' && (escape(s, &blank), blank)) s += escape(s, &blank);
+        else if (style == YAML_DOUBLE_QUOTED_SCALAR_STYLE && *s == '\\' && (escape(s, &blank), blank))
+            s += escape(s, &blank);
         else return s;
     }
 }
@@ -83,7 +89,7 @@ kn_spot kn_yaml_locate(const kn_graph_model *g, const kn_yaml *y, size_t offset)
     if (kn_yaml_quoted(y)) s++;
     if (y->style == YAML_LITERAL_SCALAR_STYLE || y->style == YAML_FOLDED_SCALAR_STYLE)
         while (*s && *s != '\n' && *s != '\r') s++; /* the indicator's line */
-    size_t trailing = 0; /* blanks before the offset that nothing visible follows yet */
+    size_t trailing = 0;                            /* blanks before the offset that nothing visible follows yet */
     for (size_t i = 0; i < offset && text[i];) {
         if (is_blank(text[i])) {
             trailing++;

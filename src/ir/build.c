@@ -12,6 +12,8 @@ kiln_type kn_build_type(const kn_build *b, kn_atom a)
 static kiln_status new_var(kn_build *b, kiln_type type, kn_atom *out)
 {
     kn_var v;
+    if (type.rank > KN_RANK_LIMIT)
+        return kn_fail(b->ctx, KILN_UNSUPPORTED, "an array has %u dimensions; accepted: at most %d", type.rank, KN_RANK_LIMIT);
     if (b->vars.n >= KN_LITERAL - 1) return kn_fail(b->ctx, KILN_INVALID, "a program has at most 2^31 variables");
     KILN_TRY(kn_type_copy(b->ctx, &b->prog->arena, type, &v.type));
     KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->vars, v));

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types, literals, and the values of parameters, which are whatever Python's str() made of them. */
+#include "array/text.h"
 #include "ir/parse.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 
 enum { MOST_DIMS = 64, MOST_DEPTH = 64, MOST_DIGITS = 40 };
 
@@ -55,61 +52,7 @@ kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out)
     return read_dims(p, arena, start, out);
 }
 
-/* ---- numbers ---- */
-
-/* nan, inf or a decimal number, signed, at s; returns its end, or s. */
-static const char *read_real(const char *s, const char *end, double *v)
-{
-    const char *q = s;
-    bool minus = q < end && *q == '-';
-    if (q < end && (*q == '-' || *q == '+')) q++;
-    if (end - q >= 3 && memcmp(q, "nan", 3) == 0) return *v = (double)NAN, q + 3;
-    if (end - q >= 3 && memcmp(q, "inf", 3) == 0) return *v = minus ? -(double)INFINITY : (double)INFINITY, q + 3;
-    return kn_read_double(s, end, v);
-}
-
-/* A whole number of at most 64 bits, as two's complement; returns its end, or s. */
-static const char *read_whole(const char *s, const char *end, int64_t *v, bool *is_unsigned)
-{
-    const char *q = s;
-    bool minus = q < end && *q == '-';
-    uint64_t u = 0;
-    if (q < end && (*q == '-' || *q == '+')) q++;
-    const char *first = q;
-    for (; q < end && *q >= '0' && *q <= '9'; q++)
-        if (__builtin_mul_overflow(u, 10u, &u) || __builtin_add_overflow(u, (uint64_t)(*q - '0'), &u)) return s;
-    if (q == first || (minus && u > (uint64_t)1 << 63)) return s;
-    *is_unsigned = !minus && u > INT64_MAX;
-    *v = (int64_t)(minus ? 0 - u : u);
-    return q;
-}
-
-/* (1-2j) or 2j; returns its end, or s. */
-static const char *read_complex(const char *s, const char *end, double v[2])
-{
-    const char *q = s;
-    bool parens = q < end && *q == '(';
-    if (parens) q++;
-    const char *r = read_real(q, end, &v[1]);
-    if (r == q) return s;
-    v[0] = 0;
-    if (r < end && (*r == '+' || *r == '-')) {
-        v[0] = v[1];
-        q = r;
-        r = read_real(q, end, &v[1]);
-        if (r == q) return s;
-    }
-    if (r == end || *r != 'j') return s;
-    r++;
-    if (parens && (r == end || *r != ')')) return s;
-    return r + parens;
-}
-
-static bool in_range(kiln_dtype d, int64_t v, bool is_unsigned)
-{
-    kn_scalar a = {.i = v}, b = kn_scalar_round(d, a);
-    return kiln_dtype_kind(d) == 'u' ? a.u == b.u && (is_unsigned || v >= 0) : a.i == b.i && !is_unsigned;
-}
+/* ---- literals ---- */
 
 /* The text of a literal, whose end is not known before its type is: digits, signs, letters, parentheses up to the colon. */
 static const char *literal_end(const kn_parser *p)
@@ -121,7 +64,7 @@ static const char *literal_end(const kn_parser *p)
 
 kiln_status kn_parse_literal(kn_parser *p, kn_arena *arena, kiln_dtype *dtype, kn_scalar *value)
 {
-    const char *s = p->c.at, *end = literal_end(p), *q = s;
+    const char *s = p->c.at, *end = literal_end(p);
     kiln_type t;
     int n = end - s < MOST_DIGITS ? (int)(end - s) : MOST_DIGITS;
     if (kn_peek(p) == '[') return kn_syntax(p, s, "elided", NULL, "an array constant is left out ([...]): the text cannot be run");
@@ -131,24 +74,8 @@ kiln_status kn_parse_literal(kn_parser *p, kn_arena *arena, kiln_dtype *dtype, k
     KILN_TRY(kn_parse_type(p, arena, &t));
     if (t.rank) return kn_syntax(p, s, "syntax", "a scalar, as 2.0:f32[]", "the literal '%.*s' has the type of an array", n, s);
     *dtype = t.dtype;
-    *value = (kn_scalar){.c = {0, 0}};
-    bool is_unsigned = false;
-    switch (kiln_dtype_kind(t.dtype)) {
-    case 'b':
-        value->b = *s == 'T';
-        q = (end - s == 4 && memcmp(s, "True", 4) == 0) || (end - s == 5 && memcmp(s, "False", 5) == 0) ? end : s;
-        break;
-    case 'i':
-    case 'u':
-        q = read_whole(s, end, &value->i, &is_unsigned);
-        if (q == end && !in_range(t.dtype, value->i, is_unsigned))
-            return kn_syntax(p, s, "syntax", NULL, "%.*s does not fit in %s", n, s, kiln_dtype_name(t.dtype));
-        break;
-    case 'f': q = read_real(s, end, &value->f); break;
-    case 'c': q = read_complex(s, end, value->c); break;
-    default: break;
-    }
-    if (q != end) return kn_syntax(p, s, "syntax", NULL, "'%.*s' is no value of type %s", n, s, kn_type_show(t).s);
+    const char *problem = kn_scalar_read(t.dtype, s, end, value);
+    if (problem) return kn_syntax(p, s, "syntax", NULL, "'%.*s' %s %s", n, s, problem, kn_type_show(t).s);
     return KILN_OK;
 }
 
@@ -216,7 +143,7 @@ static bool take_numpy_int(kn_parser *p, int64_t *v)
     const char *s = p->c.at;
     bool is_unsigned;
     if ((size_t)(p->end - s) < sizeof head || memcmp(s, head, sizeof head - 1) != 0) return false;
-    const char *q = read_whole(s + sizeof head - 1, p->end, v, &is_unsigned);
+    const char *q = kn_whole_read(s + sizeof head - 1, p->end, v, &is_unsigned);
     if (q == s + sizeof head - 1 || q == p->end || *q != ')' || is_unsigned) return false;
     p->c.at = q + 1;
     return true;
@@ -227,13 +154,13 @@ static bool read_number(kn_parser *p, kn_param_kind kind, kn_param *out)
     bool is_unsigned;
     int64_t i;
     double f;
-    const char *s = p->c.at, *q = read_whole(s, p->end, &i, &is_unsigned);
+    const char *s = p->c.at, *q = kn_whole_read(s, p->end, &i, &is_unsigned);
     if (q > s && ends(p, q) && !is_unsigned && kind != KN_P_FLOAT) {
         *out = KN_INT(i);
         p->c.at = q;
         return true;
     }
-    q = read_real(s, p->end, &f);
+    q = kn_real_read(s, p->end, &f);
     if (q == s || !ends(p, q)) return false;
     *out = (kn_param){.kind = KN_P_FLOAT, .f = f};
     p->c.at = q;

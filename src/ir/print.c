@@ -3,9 +3,9 @@
  * program itself (not of a body) that nobody reads is `_`. Which parameters show, and in which order, is said by the primitive's descriptor. */
 #include "ir/print.h"
 
+#include "array/text.h"
 #include "ir/layout.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Names of one body's variables: 0 not named yet, k + 1 the k-th letters, or one of these. */
@@ -34,38 +34,6 @@ static kiln_status print_body(printer *p, body *b);
 static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, unsigned width, kn_text *out);
 
 /* ---- values ---- */
-
-/* A float as a part of a complex number: as repr, without the ".0". */
-static void complex_part(double v, bool sign, kn_text *out)
-{
-    char s[40];
-    size_t n = kn_double_repr(v, s);
-    if (n > 2 && strcmp(s + n - 2, ".0") == 0) n -= 2;
-    if (sign && s[0] != '-') kn_text_char(out, '+');
-    kn_text_addn(out, s, n);
-}
-
-void kn_print_scalar(kiln_dtype d, kn_scalar v, kn_text *out)
-{
-    switch (kiln_dtype_kind(d)) {
-    case 'b': kn_text_add(out, v.b ? "True" : "False"); break;
-    case 'i': kn_text_printf(out, "%lld", (long long)v.i); break;
-    case 'u':
-    case 'k': kn_text_printf(out, "%llu", (unsigned long long)v.u); break;
-    case 'f': kn_text_double(out, v.f); break;
-    case 'c': {
-        bool both = v.c[0] != 0 || signbit(v.c[0]);
-        if (both) {
-            kn_text_char(out, '(');
-            complex_part(v.c[0], false, out);
-        }
-        complex_part(v.c[1], both, out);
-        kn_text_add(out, both ? "j)" : "j");
-        break;
-    }
-    default: kn_text_add(out, "?"); break;
-    }
-}
 
 static void print_int(const kn_param *p, uint32_t i, kn_text *out)
 {
@@ -202,7 +170,7 @@ static void print_atom(printer *p, const body *b, kn_atom a, bool typed)
     t->n = 0;
     if (kn_is_literal(a)) {
         const kn_lit *l = &b->j->lits[kn_literal_index(a)];
-        kn_print_scalar(l->dtype, l->value, t);
+        kn_scalar_print(l->dtype, l->value, t);
         typed = true;
     } else {
         name_var(p, b, a);

@@ -12,8 +12,6 @@ enum { KN_MAX_NESTING = 256 }; /* bodies within bodies that text may hold */
 kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, kn_text *out);
 /* Appends a parameter as Python's str() spells it. */
 kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out);
-/* Appends a scalar as Python's repr() spells it. */
-void kn_print_scalar(kiln_dtype d, kn_scalar v, kn_text *out);
 
 /* The bodies that are printed once, before the program, under a name of their own (ir/share.c). */
 typedef struct kn_shared {

@@ -167,41 +167,40 @@ static bool joins(maker *m, frame *f, const kn_eqn *e, uint32_t result, const ro
 
 enum { LARGEST_GROUP = 32 };
 
-/* From position k on: gathers stored values into one nest; equations in between that do not read them come before it.
- * Returns the position after the last one taken. */
-static uint32_t emit_group(maker *m, frame *f, uint32_t k)
+/* From result *result of equation *pos on: gathers stored values into one nest; equations in between that do not read them
+ * come before it. Leaves the place where it stopped. */
+static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
 {
     root roots[LARGEST_GROUP];
-    uint32_t n = 0;
-    for (; k < f->j->neqns && m->status == KILN_OK; k++) {
+    uint32_t n = 0, k = *pos, r = *result;
+    for (bool stop = false; !stop && k < f->j->neqns && m->status == KILN_OK;) {
         const kn_eqn *e = &f->j->eqns[k];
         if (e->prim->loop != KN_LOOP_ELEMENT) break;
-        bool stop = false;
-        uint32_t before = n;
         f->pos = k;
-        for (uint32_t r = 0; r < e->nout && !stop; r++) {
+        for (; r < e->nout; r++) {
             place_kind kind = f->plan[e->out[r]].kind;
-            if (kind == PLACE_LAZY) make_lazy(m, f, e, r);
-            else if (kind == PLACE_MEMORY) {
+            if (kind == PLACE_MEMORY) {
                 stop = n == LARGEST_GROUP || (n && !joins(m, f, e, r, roots, n));
-                if (!stop) roots[n++] = (root){k, r};
+                if (stop) break;
+                roots[n++] = (root){k, r};
+            } else if (kind == PLACE_LAZY) {
+                make_lazy(m, f, e, r);
             } else {
                 stop = n && reads_group(m, f, e, roots, n);
+                if (stop) break;
                 m->scope = e->scope;
                 m->loc = e->loc;
-                if (!stop) emit_registers(m, f, e, r);
+                emit_registers(m, f, e, r);
             }
         }
-        if (stop) {
-            n = before;
-            break;
-        }
+        if (!stop) k++, r = 0;
     }
     if (n) {
         f->pos = roots[n - 1].pos;
         emit_stored(m, f, roots, n);
     }
-    return k;
+    *pos = k;
+    *result = r;
 }
 
 static void tick(maker *m, uint32_t scope)
@@ -211,7 +210,7 @@ static void tick(maker *m, uint32_t scope)
 
 void run_frame(maker *m, frame *f)
 {
-    uint32_t k = 0, scope = UINT32_MAX;
+    uint32_t k = 0, result = 0, scope = UINT32_MAX;
     while (k < f->j->neqns && m->status == KILN_OK) {
         const kn_eqn *e = &f->j->eqns[k];
         if (scope != UINT32_MAX && scope != e->scope) tick(m, scope);
@@ -220,11 +219,7 @@ void run_frame(maker *m, frame *f)
         m->loc = e->loc;
         f->pos = k;
         switch (e->prim->loop) {
-        case KN_LOOP_ELEMENT: {
-            uint32_t next = emit_group(m, f, k);
-            k = next > k ? next : k + 1;
-            continue;
-        }
+        case KN_LOOP_ELEMENT: emit_group(m, f, &k, &result); continue;
         case KN_LOOP_REDUCE: emit_reduce(m, f, e); break;
         case KN_LOOP_CUMULATE: emit_cumulate(m, f, e); break;
         case KN_LOOP_DOT: emit_dot(m, f, e); break;

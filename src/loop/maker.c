@@ -418,6 +418,8 @@ kn_lv close_carry_loop(maker *m, kn_lv statement, kn_lv next)
     return add_result(m, statement, lv_dtype(m, next));
 }
 
+enum { WIDEST_LANES = 64 };
+
 kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc, kiln_dtype d, kn_lv *statement)
 {
     kn_lv lo = lv_int(m, 0), hi = lv_int(m, n);
@@ -428,6 +430,7 @@ kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc,
     r->lo = lo;
     r->hi = hi;
     while (width > 1 && (int64_t)width / 2 >= n) width /= 2; /* lanes that stay at the identity change nothing */
+    if (kiln_dtype_kind(d) != 'f' && width > WIDEST_LANES) width = WIDEST_LANES; /* exact in any order */
     r->width = width;
     r->block = block;
     r->acc = acc;

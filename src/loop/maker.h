@@ -40,7 +40,9 @@ typedef struct var_plan {
     uint32_t guard;    /* the variable, + 1, that stands in that slot so far: in the way until it is dead; 0: none;
                           GUARD_DONATED: every donated input, since the slot may be the memory of one */
     float cost;        /* operations to compute one element where it is read */
-    uint32_t reads;    /* how often an element is read, lazy readers multiplied */
+    uint32_t reads;    /* how often an element is computed if it is not stored */
+    int64_t nest;      /* the one equation whose nest reads it at its own index, or -1 */
+    bool must_store;
 } var_plan;
 
 #define GUARD_DONATED UINT32_MAX

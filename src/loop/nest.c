@@ -132,6 +132,7 @@ typedef struct stored {
     const uint32_t *slots;
     uint32_t rank; /* of the values; the nest has one dimension when `flat` */
     bool flat;
+    uint32_t minor; /* the minor-most dimension that has more than one entry: runs through everything when `flat` */
     place **lazy;
 } stored;
 
@@ -140,8 +141,7 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
     stored *s = ud;
     kn_lv full[MAX_RANK];
     if (s->flat) {
-        for (uint32_t d = 0; d + 1 < s->rank; d++) full[d] = lv_int(m, 0);
-        full[s->rank - 1] = ix[0];
+        for (uint32_t d = 0; d < s->rank; d++) full[d] = d == s->minor ? ix[0] : lv_int(m, 0);
         ix = full;
     }
     kn_lv few[8], *v = few;
@@ -195,6 +195,8 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
     }
     s.slots = slots;
     s.rank = t.rank;
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (t.dims[d] != 1) s.minor = d;
     int64_t size = kiln_type_size(t);
     make_nest(m, s.flat ? 1 : t.rank, s.flat ? &size : t.dims, true, store_body, &s);
     for (uint32_t k = 0; k < n && m->status == KILN_OK; k++) {

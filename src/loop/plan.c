@@ -2,11 +2,13 @@
 /* The plan of a body: for each value, registers, memory, or computed where it is read; and until when it is needed.
  *
  * Does:   marks arrays of at most `register_elements` elements REGISTERS; of the rest those MEMORY that leave the body, feed a
- *         loop or branch or product, are read more than once at more than trivial cost, or make a kernel too large; others LAZY.
+ *         loop or branch or product, are read by several nests (or at several indices of one) at more than trivial cost, or
+ *         make a kernel too large; others LAZY.
  * Needs:  lowered program. Cost: linear in equations. */
 #include "loop/maker.h"
 
-enum { CHEAP = 2, EXPENSIVE = 10, LARGEST_KERNEL = 600 };
+enum { CHEAP = 4, EXPENSIVE = 10, LARGEST_KERNEL = 600 };
+enum { NO_NEST = -1 }; /* else: position of the equation whose nest reads the value */
 
 bool small(const maker *m, kiln_type t)
 {
@@ -40,7 +42,21 @@ static bool is_view(const frame *f, kn_atom a)
     return kn_is_literal(a) || f->plan[a].kind != PLACE_LAZY || f->plan[a].cost == 0;
 }
 
-/* First the forward half: kinds by shape and primitive, costs as if everything were fused. */
+static void must_store(frame *f, kn_atom a)
+{
+    if (!kn_is_literal(a)) f->plan[a].must_store = true;
+}
+
+/* What leaves the body or is overwritten by an update stands in memory whatever it costs. */
+static void forced(frame *f)
+{
+    const kn_jaxpr *j = f->j;
+    for (uint32_t i = 0; i < j->nout; i++) must_store(f, j->out[i]);
+    for (uint32_t k = 0; k < j->neqns; k++)
+        if (j->eqns[k].prim->loop == KN_LOOP_UPDATE) must_store(f, j->eqns[k].in[0]);
+}
+
+/* First the forward half: kinds by shape and primitive, costs as if everything else were fused. */
 static void forward(maker *m, frame *f)
 {
     const kn_jaxpr *j = f->j;
@@ -56,7 +72,7 @@ static void forward(maker *m, frame *f)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                if (v->kind == PLACE_LAZY && (m->o.no_fusion || cost > LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;
@@ -65,14 +81,27 @@ static void forward(maker *m, frame *f)
     }
 }
 
-/* One reading of operand i by equation e; `times` is how often the reader itself is computed. */
-static void note_read(frame *f, const kn_eqn *e, uint32_t i, uint32_t times, int64_t at)
+/* Does equation e read operand i at its own index? Then what several of its values share is computed once in its nest. */
+static bool reads_straight(const kn_jaxpr *j, const kn_eqn *e, uint32_t i)
+{
+    kiln_type in = kn_type_of(j, e->in[i]);
+    if (e->prim->loop == KN_LOOP_REDUCE || e->prim->loop == KN_LOOP_CUMULATE) return true;
+    kiln_type out = j->vars[e->out[0]].type;
+    return (e->prim->flags & KN_ELEMENTWISE) && in.rank == out.rank && memcmp(in.dims, out.dims, in.rank * sizeof *in.dims) == 0;
+}
+
+/* One reading of operand i by equation e, in the nest of equation `nest` (NO_NEST: several), computed `times` times, last at `at`. */
+static void note_read(frame *f, const kn_eqn *e, uint32_t i, int64_t nest, uint32_t times, int64_t at)
 {
     kn_atom a = e->in[i];
     if (kn_is_literal(a)) return;
     var_plan *v = &f->plan[a];
     if (at > v->last) v->last = at;
-    v->reads = v->reads > UINT32_MAX / 2 ? v->reads : v->reads + (times ? times : 1);
+    bool straight = nest != NO_NEST && v->kind == PLACE_LAZY && reads_straight(f->j, e, i);
+    if (v->reads == 0) v->nest = straight ? nest : NO_NEST;
+    bool shared = v->reads > 0 && straight && v->nest == nest;
+    if (!shared) v->reads = v->reads > UINT32_MAX / 2 ? v->reads : v->reads + (times ? times : 1);
+    if (v->reads > 1 && !shared) v->nest = NO_NEST;
     if (v->kind != PLACE_LAZY) return;
     bool store = false;
     switch (e->prim->loop) {
@@ -81,7 +110,7 @@ static void note_read(frame *f, const kn_eqn *e, uint32_t i, uint32_t times, int
     case KN_LOOP_CUMULATE: break;
     case KN_LOOP_DOT: store = !is_view(f, a); break;
     case KN_LOOP_UPDATE: store = i == 0; break;
-    case KN_LOOP_WHILE: store = i + e->nout >= e->nin || !is_view(f, a); break; /* carries; constants may be views */
+    case KN_LOOP_WHILE: store = i + e->nout < e->nin && !is_view(f, a); break; /* a lazy carry is written where it starts */
     case KN_LOOP_COND: store = !is_view(f, a); break;
     case KN_LOOP_NONE: store = true; break;
     }
@@ -94,22 +123,21 @@ static void backward(frame *f)
     const kn_jaxpr *j = f->j;
     for (uint32_t i = 0; i < j->nout; i++)
         if (!kn_is_literal(j->out[i])) {
-            var_plan *v = &f->plan[j->out[i]];
-            v->last = j->neqns;
-            v->reads++;
-            if (v->kind == PLACE_LAZY) v->kind = PLACE_MEMORY;
+            f->plan[j->out[i]].last = j->neqns;
+            f->plan[j->out[i]].reads++;
         }
     for (uint32_t k = j->neqns; k-- > 0;) {
         const kn_eqn *e = &j->eqns[k];
         uint32_t times = 0;
-        int64_t at = k;
+        int64_t at = k, nest = k;
         for (uint32_t r = 0; r < e->nout; r++) {
             var_plan *v = &f->plan[e->out[r]];
             if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > CHEAP) v->kind = PLACE_MEMORY;
             times += v->kind == PLACE_LAZY ? v->reads : 1;
             if (v->kind == PLACE_LAZY && v->last > at) at = v->last;
+            if (v->kind == PLACE_LAZY) nest = e->nout == 1 ? v->nest : NO_NEST;
         }
-        for (uint32_t i = 0; i < e->nin; i++) note_read(f, e, i, times, at);
+        for (uint32_t i = 0; i < e->nin; i++) note_read(f, e, i, nest, times, at);
     }
 }
 
@@ -118,7 +146,8 @@ void plan_frame(maker *m, frame *f)
     const kn_jaxpr *j = f->j;
     f->plan = KN_NEWN(&m->temp, var_plan, j->nvars);
     if (!MAKER_TRY_MEM(m, f->plan)) return;
-    for (uint32_t v = 0; v < j->nvars; v++) f->plan[v] = (var_plan){.kind = PLACE_MEMORY, .last = -1, .def = UINT32_MAX};
+    for (uint32_t v = 0; v < j->nvars; v++) f->plan[v] = (var_plan){.kind = PLACE_MEMORY, .last = -1, .def = UINT32_MAX, .nest = NO_NEST};
+    forced(f);
     forward(m, f);
     backward(f);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of a body: jit, custom_jvp_call, custom_vjp_call, remat2. All compute what the body computes; what differs is what
+/* Calls of a body: jit (pjit), custom_jvp_call, custom_vjp_call, remat2. All compute what the body computes; what differs is what
  * transformations make of them. */
 #include "prim/common.h"
 #include "prim/lowering.h"
@@ -78,12 +78,13 @@ static kiln_status lower_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     return kn_low_inline(b, body_of(e), e, x, y);
 }
 
-#define CALL(id, spec, more, text)                                                                                          \
+#define CALL(id, spec, more, text)                                                                                    \
     {                                                                                                                  \
         .name = #id, .nin = KN_VARIADIC, .nout = KN_VARIADIC, .flags = KN_LEVEL_TRACED | (more), KN_PARAMS(spec),      \
         .type = type_call, .eval = eval_call, .lower = lower_call, .sample = kn_sample_call, .doc = (text)             \
     }
 KILN_PRIM(jit) = CALL(jit, jit_params, KN_SHARES_NAMES, "Calls the program `jaxpr`.");
+KILN_PRIM(pjit) = CALL(pjit, jit_params, 0, "Calls the program `jaxpr`: how the old dialect spells jit.");
 KILN_PRIM(custom_jvp_call) = CALL(custom_jvp_call, custom_jvp_params, 0, "Calls `call_jaxpr`, whose forward derivative is given separately.");
 KILN_PRIM(custom_vjp_call) = CALL(custom_vjp_call, custom_vjp_params, 0, "Calls `call_jaxpr`, whose reverse derivative is given separately.");
 KILN_PRIM(remat2) = CALL(remat2, remat_params, 0, "Calls `jaxpr`, which reverse derivatives compute again instead of saving its values.");

@@ -46,21 +46,34 @@ static int64_t broadcast_offset(kiln_type x, const int64_t *ix)
     return at;
 }
 
+kiln_status kn_eval_real(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e)
+{
+    for (uint32_t i = 0; i < e->nin + e->nout; i++) {
+        kiln_type t = i < e->nin ? kn_in_type(j, e, i) : kn_out_type(j, e, i - e->nin);
+        if (kiln_dtype_kind(t.dtype) == 'c')
+            return kn_fail(ev->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", e->prim->name, kn_type_show(t).s);
+    }
+    return KILN_OK;
+}
+
 enum { FEW = 8 };
 
 kiln_status kn_eval_map(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array *out, kn_map_fn f)
 {
     kn_scalar few[FEW], *x = few;
+    KILN_TRY(kn_eval_real(ev, j, e));
     if (e->nin > FEW) KILN_TRY_MEM(ev->ctx, x = kn_new(&ev->ctx->alloc, e->nin * sizeof *x));
     kiln_type type = out->type;
     int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(type);
+    bool plain = true; /* every operand is a scalar or has the result's shape */
+    for (uint32_t i = 0; i < e->nin; i++) plain = plain && (in[i]->type.rank == 0 || kiln_type_size(in[i]->type) == n);
     for (int64_t k = 0; k < n; k++) {
         for (uint32_t i = 0; i < e->nin; i++) {
-            int64_t at = in[i]->type.rank ? broadcast_offset(in[i]->type, ix) : 0;
-            x[i] = kn_scalar_load(in[i]->type.dtype, in[i]->data, at);
+            kiln_type t = in[i]->type;
+            x[i] = kn_scalar_load(t.dtype, in[i]->data, t.rank == 0 ? 0 : plain ? k : broadcast_offset(t, ix));
         }
         kn_scalar_store(type.dtype, out->data, k, f(j, e, x));
-        kn_next(type, ix);
+        if (!plain) kn_next(type, ix);
     }
     if (x != few) kn_free(&ev->ctx->alloc, x, e->nin * sizeof *x);
     return KILN_OK;

@@ -6,8 +6,7 @@
 #include "ir/prim.h"
 #include "prim/element.h"
 
-/* Index vectors of rules are plain arrays of this many entries; the interpreter and the compiler refuse higher ranks. */
-enum { KN_MAX_RANK = 32 };
+enum { KN_MAX_RANK = KN_RANK_LIMIT };
 
 /* ---- reading parameters (no checks: the type rule has made them) ---- */
 
@@ -64,6 +63,7 @@ static inline kiln_type kn_out_type(const kn_jaxpr *j, const kn_eqn *e, uint32_t
 
 /* ---- eval rules ---- */
 
+kiln_status kn_eval_real(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e); /* refuses complex operands and results */
 /* One element of the result from one element of each operand. */
 typedef kn_scalar (*kn_map_fn)(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x);
 kiln_status kn_eval_map(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array *out, kn_map_fn f);

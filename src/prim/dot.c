@@ -90,9 +90,7 @@ static kiln_status type_dot(kn_typing *t)
 
 static kiln_status eval_dot(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
-    (void)j;
-    if (kiln_dtype_kind(in[0]->type.dtype) == 'c')
-        return kn_fail(ev->ctx, KILN_UNSUPPORTED, "dot_general of complex numbers is not supported: %s", kn_type_show(in[0]->type).s);
+    KILN_TRY(kn_eval_real(ev, j, e));
     kn_dot_dims d = kn_dot_dims_of(e);
     kn_dot(in[0]->type, in[0]->data, in[1]->type, in[1]->data, &d, out[0]->type, out[0]->data);
     return KILN_OK;

@@ -30,10 +30,8 @@ static kiln_status type_bits(kn_typing *t) { return type_reduce(t, "biu"); }
 
 static kiln_status eval_reduce(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
-    (void)j;
     kiln_type x = in[0]->type;
-    if (kiln_dtype_kind(x.dtype) == 'c')
-        return kn_fail(ev->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", e->prim->name, kn_type_show(x).s);
+    KILN_TRY(kn_eval_real(ev, j, e));
     kn_sop op = (kn_sop)e->prim->scalar_op;
     kn_reduce(op, x, in[0]->data, kn_ints(&e->params[0]), e->params[0].n, kn_reduce_init(op, kn_accumulator(x.dtype)), out[0]->data);
     return KILN_OK;
@@ -74,10 +72,8 @@ static kiln_status type_cumulative_real(kn_typing *t) { return type_cumulative(t
 
 static kiln_status eval_cumulative(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
-    (void)j;
     kiln_type x = in[0]->type;
-    if (kiln_dtype_kind(x.dtype) == 'c')
-        return kn_fail(ev->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", e->prim->name, kn_type_show(x).s);
+    KILN_TRY(kn_eval_real(ev, j, e));
     uint32_t axis = (uint32_t)e->params[CUM_AXIS].i;
     int64_t n = x.dims[axis], minor = 1, major = 1;
     for (uint32_t d = 0; d < x.rank; d++) {

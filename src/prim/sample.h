@@ -27,6 +27,7 @@ struct kn_sample {
     uint64_t state;
     int64_t length;
     uint32_t dtypes;
+    bool tame; /* floats stay finite when summed and multiplied a little, so that the order of sums shows */
     kiln_array *in[KN_SAMPLE_INPUTS];
     uint32_t nin;
     KN_VEC(kn_atom) out;

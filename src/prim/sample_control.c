@@ -33,6 +33,7 @@ static kiln_status make_body(kn_sample *s, const kiln_type *args, uint32_t nargs
 
 static kiln_status some_types(kn_sample *s, uint32_t n, kiln_type *t, int64_t dims[][4])
 {
+    s->tame = kn_sample_below(s, 2) != 0;
     for (uint32_t i = 0; i < n; i++) {
         t[i].rank = (uint32_t)kn_sample_below(s, 3);
         t[i].dims = dims[i];

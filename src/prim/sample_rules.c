@@ -301,6 +301,7 @@ kiln_status kn_sample_reduce(kn_sample *s)
     kn_atom x;
     const char *op = kn_sops[s->prim->scalar_op].name;
     bool bits = strcmp(op, "and") == 0 || strcmp(op, "or") == 0 || strcmp(op, "xor") == 0;
+    s->tame = kn_sample_below(s, 4) != 0;
     KILN_TRY(kn_sample_dtype(s, bits ? "biu" : "iuf", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     KILN_TRY(kn_sample_input(s, t, &x));
@@ -314,6 +315,7 @@ kiln_status kn_sample_cumulative(kn_sample *s)
     int64_t dims[8];
     kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 3), .dims = dims};
     kn_atom x;
+    s->tame = kn_sample_below(s, 4) != 0;
     KILN_TRY(kn_sample_dtype(s, "iuf", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     KILN_TRY(kn_sample_input(s, t, &x));
@@ -341,6 +343,7 @@ kiln_status kn_sample_dot(kn_sample *s)
     uint32_t nb = (uint32_t)kn_sample_below(s, 2), nc = (uint32_t)kn_sample_below(s, 3);
     kiln_dtype d;
     kn_atom x[2];
+    s->tame = kn_sample_below(s, 4) != 0;
     KILN_TRY(kn_sample_dtype(s, "iuf", &d));
     for (uint32_t i = 0; i < 8; i++) size[i] = kn_sample_between(s, s->length == 0 ? 0 : 1, 3);
     uint32_t longest = (uint32_t)kn_sample_below(s, nb + nc + 1);

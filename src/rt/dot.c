@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rt/dot.h"
 
-enum { MAX_RANK = 32, MAX_LANES = 256 };
+enum { MAX_LANES = 256 };
 
 kiln_dtype kn_dot_accumulator(kiln_dtype operand, kiln_dtype result)
 {
@@ -55,7 +55,7 @@ typedef struct product {
     kiln_type t[2];
     const void *data[2];
     const kn_dot_dims *dims;
-    int64_t base[2], stride[2][MAX_RANK];
+    int64_t base[2], stride[2][KN_RANK_LIMIT];
     kiln_dtype acc;
 } product;
 

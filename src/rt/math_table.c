@@ -35,8 +35,8 @@ _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
     [FIRST_##f + D8] = Sleef_finz_##f##d8_##u##avx512f, [FIRST_##f + F16] = Sleef_finz_##f##f16_##u##avx512f,
 #define REMAINDERS [REM_D1] = (kn_routine)fmod, [REM_F1] = (kn_routine)fmodf
 
-static const struct kiln_table v3 = {{FUNCTIONS(COMMON) REMAINDERS}};
-static const struct kiln_table v4 = {{FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS}};
+static const struct kiln_table v3 = {.fn = {FUNCTIONS(COMMON) REMAINDERS}};
+static const struct kiln_table v4 = {.fn = {FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS}};
 
 const struct kiln_table *kn_table_for(const char *target)
 {
@@ -69,4 +69,11 @@ int kn_table_index(kn_sop op, kiln_dtype d, int lanes)
     default: form = -1; break;
     }
     return first < 0 || form < 0 ? -1 : first + form;
+}
+
+const unsigned *kn_table_lanes(kn_sop op, kiln_dtype d, const char *target)
+{
+    static const unsigned one[] = {1, 0}, f32[] = {16, 8, 4, 1, 0}, f64[] = {8, 4, 2, 1, 0};
+    if (op == KN_S_rem) return one;
+    return (d == KILN_F64 ? f64 : f32) + (strcmp(target, "x86-64-v4") != 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routines that generated code calls: one table a target, the same indices in all.
+/* The routines that generated code calls: one table a target, the same indices in all; an executable has a copy, with its
+ * constants.
  *
  * Signatures by lanes: 1: T f(T) or T f(T, T) of float or double; 2 (f64), 4, 8, 16 (f32): the same over vectors of that many
  * elements, passed in vector registers as the platform's vector ABI says. All widths of a function agree in every bit. */
@@ -12,6 +13,7 @@ typedef void (*kn_routine)(void);
 
 enum { KN_TABLE_MAX = 256 };
 struct kiln_table {
+    const void *const *consts;   /* data of the program's constants */
     kn_routine fn[KN_TABLE_MAX]; /* NULL where the target lacks the width */
 };
 
@@ -19,5 +21,7 @@ struct kiln_table {
 int kn_table_index(kn_sop op, kiln_dtype d, int lanes);
 /* "x86-64-v3" or "x86-64-v4"; NULL when the target is unknown. The table is static. */
 const struct kiln_table *kn_table_for(const char *target);
+/* The lane counts that exist, widest first, 0 at the end. */
+const unsigned *kn_table_lanes(kn_sop op, kiln_dtype d, const char *target);
 
 #endif

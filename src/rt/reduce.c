@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { MAX_RANK = 32, MAX_LANES = 256 };
+enum { MAX_LANES = 256 };
 
 kiln_dtype kn_accumulator(kiln_dtype d) { return d == KILN_F16 || d == KILN_BF16 ? KILN_F32 : d; }
 
@@ -139,7 +139,7 @@ static kn_scalar at_o(void *ud, int64_t i)
 
 void kn_reduce(kn_sop op, kiln_type x, const void *xs, const int64_t *axes, uint32_t n_axes, kn_scalar init, void *ys)
 {
-    kn_axis_role role[MAX_RANK];
+    kn_axis_role role[KN_RANK_LIMIT];
     walk w = {.op = op, .x = x, .data = xs, .acc = kn_accumulator(x.dtype), .role = role};
     w.order = kn_reduce_order(x, axes, n_axes, role);
     int64_t kept = 1;

@@ -35,4 +35,7 @@ typedef struct kn_codegen {
 
 typedef const kn_codegen *(*kn_codegen_getter)(void);
 
+/* Opens the module once a process. Errors: KILN_COMPILE it is not there, or is of another version. Threads: any. */
+kiln_status kn_codegen_open(kiln_ctx *ctx, const kn_codegen **out);
+
 #endif

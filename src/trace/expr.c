@@ -18,8 +18,12 @@ static const struct {
     const char *name;
     double value;
 } constants[] = {
-    {"pi", 3.14159265358979323846}, {"e", 2.71828182845904523536}, {"inf", __builtin_inf()},
-    {"nan", __builtin_nan("")},     {"true", 1},                   {"false", 0},
+    {"pi", 3.14159265358979323846},
+    {"e", 2.71828182845904523536},
+    {"inf", __builtin_inf()},
+    {"nan", __builtin_nan("")},
+    {"true", 1},
+    {"false", 0},
 };
 
 kiln_expr_op kn_expr_function(const char *name, size_t n)
@@ -78,7 +82,9 @@ static kiln_status bind_name(kiln_ctx *ctx, kiln_expr *e, kiln_expr_node *node, 
 {
     const char *s = e->text + node->offset;
     size_t n = 0;
-    while (s[n] == '_' || (s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z')) n++;
+    while (s[n] == '_' || (s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'z') ||
+           (s[n] >= 'A' && s[n] <= 'Z'))
+        n++;
     char *name = kn_arena_textn(scratch, s, n);
     KILN_TRY_MEM(ctx, name);
     kiln_expr_name found = {0};
@@ -97,10 +103,10 @@ static kiln_status bind_name(kiln_ctx *ctx, kiln_expr *e, kiln_expr_node *node, 
         }
     kn_place at = kn_expr_place(&e->src, node->offset);
     if (found.hint)
-        return kn_fail_at(ctx, KILN_NOTFOUND, "unknown-name", at, NULL, "no name '%.64s' here (did you mean '%.64s'?)", name,
-                          found.hint);
-    return kn_fail_at(ctx, KILN_NOTFOUND, "unknown-name", at, "a name of `let` or of this place, or pi e inf nan true false",
-                      "no name '%.64s' here", name);
+        return kn_fail_at(ctx, KILN_NOTFOUND, "unknown-name", at, NULL,
+                          "no name '%.64s' here (did you mean '%.64s'?)", name, found.hint);
+    return kn_fail_at(ctx, KILN_NOTFOUND, "unknown-name", at,
+                      "a name of `let` or of this place, or pi e inf nan true false", "no name '%.64s' here", name);
 }
 
 /* One node with constant arguments becomes a constant, x^2 a product. */

@@ -21,9 +21,9 @@ typedef struct token {
 typedef struct pending {
     enum { P_PREFIX, P_BINARY, P_PAREN, P_CALL } kind;
     int level;
-    kiln_expr_op op;   /* KILN_EXPR_NAME: a prefix plus, which leaves no node; KILN_EXPR_CONST: clamp */
-    uint32_t offset;   /* of its word */
-    uint32_t n_args;   /* of a call, so far */
+    kiln_expr_op op; /* KILN_EXPR_NAME: a prefix plus, which leaves no node; KILN_EXPR_CONST: clamp */
+    uint32_t offset; /* of its word */
+    uint32_t n_args; /* of a call, so far */
     uint32_t n_word;
 } pending;
 
@@ -46,11 +46,12 @@ static const struct {
     kiln_expr_op op;
     int level;
 } binary_ops[] = {
-    {"or", KILN_EXPR_OR, 1},  {"||", KILN_EXPR_OR, 1},  {"and", KILN_EXPR_AND, 2}, {"&&", KILN_EXPR_AND, 2},
-    {"==", KILN_EXPR_EQ, 4},  {"!=", KILN_EXPR_NE, 4},  {"<", KILN_EXPR_LT, 5},    {"<=", KILN_EXPR_LE, 5},
-    {">", KILN_EXPR_GT, 5},   {">=", KILN_EXPR_GE, 5},  {"+", KILN_EXPR_ADD, 6},   {"-", KILN_EXPR_SUB, 6},
-    {"*", KILN_EXPR_MUL, 7},  {"/", KILN_EXPR_DIV, 7},  {"%", KILN_EXPR_MOD, 7},   {"^", KILN_EXPR_POW, LEVEL_POW},
-    {"**", KILN_EXPR_POW, LEVEL_POW},
+    {"or", KILN_EXPR_OR, 1},         {"||", KILN_EXPR_OR, 1},          {"and", KILN_EXPR_AND, 2},
+    {"&&", KILN_EXPR_AND, 2},        {"==", KILN_EXPR_EQ, 4},          {"!=", KILN_EXPR_NE, 4},
+    {"<", KILN_EXPR_LT, 5},          {"<=", KILN_EXPR_LE, 5},          {">", KILN_EXPR_GT, 5},
+    {">=", KILN_EXPR_GE, 5},         {"+", KILN_EXPR_ADD, 6},          {"-", KILN_EXPR_SUB, 6},
+    {"*", KILN_EXPR_MUL, 7},         {"/", KILN_EXPR_DIV, 7},          {"%", KILN_EXPR_MOD, 7},
+    {"^", KILN_EXPR_POW, LEVEL_POW}, {"**", KILN_EXPR_POW, LEVEL_POW},
 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -58,7 +59,8 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static bool is(const token *t, const char *s) { return t->n == strlen(s) && memcmp(t->s, s, t->n) == 0; }
 
-static kiln_status syntax(parser *p, const char *at, const char *accepted, const char *what, const char *word, size_t n)
+static kiln_status syntax(parser *p, const char *at, const char *accepted, const char *what, const char *word,
+                          size_t n)
 {
     kn_place place = kn_expr_place(p->src, (size_t)(at - p->text));
     if (!word) return kn_fail_at(p->ctx, KILN_INVALID, "expression-syntax", place, accepted, "%s", what);
@@ -157,7 +159,8 @@ static kiln_status read_index(parser *p)
     int64_t v = 0;
     bool ok = p->t.kind == T_NUMBER;
     for (size_t i = 0; i < p->t.n && ok; i++)
-        ok = is_digit(p->t.s[i]) && !__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, p->t.s[i] - '0', &v);
+        ok = is_digit(p->t.s[i]) && !__builtin_mul_overflow(v, 10, &v) &&
+             !__builtin_add_overflow(v, p->t.s[i] - '0', &v);
     if (!ok) return syntax(p, p->t.s, "an entry number such as 0 or -1", "an index is an integer", NULL, 0);
     KILN_TRY(next(p));
     if (!is(&p->t, "]")) return syntax(p, p->t.s, NULL, "expected ']'", NULL, 0);
@@ -195,7 +198,7 @@ static kiln_status unknown_function(parser *p, const token *t)
 #define FUNCTION(op, text, n_args) text,
         KILN_EXPR_OP_LIST(FUNCTION)
 #undef FUNCTION
-        "clamp"};
+            "clamp"};
     const char *known[sizeof names / sizeof *names];
     size_t n = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -205,10 +208,11 @@ static kiln_status unknown_function(parser *p, const token *t)
     memcpy(word, t->s, length);
     word[length] = 0;
     const char *near = kn_nearest(word, known, n);
-    return kn_fail_at(p->ctx, KILN_NOTFOUND, "unknown-function", kn_expr_place(p->src, (size_t)(t->s - p->text)),
-                      "abs sqrt cbrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil "
-                      "round sign min max pow hypot fmod step clamp if",
-                      near ? "no function '%s' (did you mean '%s'?)" : "no function '%s'", word, near);
+    return kn_fail_at(
+        p->ctx, KILN_NOTFOUND, "unknown-function", kn_expr_place(p->src, (size_t)(t->s - p->text)),
+        "abs sqrt cbrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil "
+        "round sign min max pow hypot fmod step clamp if",
+        near ? "no function '%s' (did you mean '%s'?)" : "no function '%s'", word, near);
 }
 
 /* A name: a function that opens a call, a reference, or a plain name. */
@@ -227,8 +231,9 @@ static kiln_status read_name(parser *p, bool *operand_done, bool *ahead)
     }
     kiln_expr_op op = is(&t, "clamp") ? KILN_EXPR_CONST : kn_expr_function(t.s, t.n);
     if (op == KILN_EXPR_N_OPS) return unknown_function(p, &t);
-    KILN_TRY_MEM(p->ctx, kn_push(&p->scratch, &p->stack,
-                                 (pending){.kind = P_CALL, .op = op, .offset = offset_of(p, t.s), .n_word = (uint32_t)t.n}));
+    KILN_TRY_MEM(p->ctx,
+                 kn_push(&p->scratch, &p->stack,
+                         (pending){.kind = P_CALL, .op = op, .offset = offset_of(p, t.s), .n_word = (uint32_t)t.n}));
     return KILN_OK;
 }
 
@@ -288,7 +293,8 @@ static kiln_status read_operator(parser *p, bool *done, bool *operand)
         if (!is(&p->t, binary_ops[i].s)) continue;
         KILN_TRY(reduce(p, binary_ops[i].level));
         *operand = true;
-        pending b = {.kind = P_BINARY, .op = binary_ops[i].op, .level = binary_ops[i].level, .offset = offset_of(p, p->t.s)};
+        pending b = {
+            .kind = P_BINARY, .op = binary_ops[i].op, .level = binary_ops[i].level, .offset = offset_of(p, p->t.s)};
         KILN_TRY_MEM(p->ctx, kn_push(&p->scratch, &p->stack, b));
         return KILN_OK;
     }
@@ -319,7 +325,8 @@ static kiln_status parse(parser *p)
     } while (p->t.kind != T_END);
     p->at = p->text;
     KILN_TRY(next(p));
-    if (p->t.kind == T_END) return syntax(p, p->text, "a number, a name, a function or '('", "the expression is empty", NULL, 0);
+    if (p->t.kind == T_END)
+        return syntax(p, p->text, "a number, a name, a function or '('", "the expression is empty", NULL, 0);
     bool done = false, operand = true;
     while (!done) {
         bool ahead = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/model.h"
+#include "graph/frame.h"
 
 static const kn_param_desc params[] = {
     {.name = "resistance", .kind = KN_PARAM_NUMBER, .number = 1, .unit = "", .doc = "R"},
@@ -11,7 +11,7 @@ static const kn_param_desc params[] = {
     {.name = "systole_fraction", .kind = KN_PARAM_NUMBER, .number = 0.35,
      .unit = "", .doc = "sf, part of a beat"},
     {.name = "initial_pressure", .kind = KN_PARAM_NUMBER, .number = 80,
-     .unit = "", .doc = "arterial pressure at the start"},
+     .unit = "", .doc = "arterial pressure at the start", .start = true},
 };
 
 static const kn_field_desc state[] = {
@@ -28,6 +28,39 @@ static const kn_flux_desc fluxes[] = {
     {"inlet_pressure", "", "the arterial pressure"},
 };
 
+static void init(const kn_node *n, int field, double *out, size_t count)
+{
+    if (field == 0) kn_node_fill(n, "initial_pressure", out, count);
+    else memset(out, 0, count * sizeof *out);
+}
+
+/* Two-element Windkessel; the flow is a half sine during systole. */
+static void update(kn_node_frame *f)
+{
+    kiln_trace *t = f->t;
+    const double pi = 3.14159265358979323846;
+    kiln_val systole = kn_frame_param(f, "systole_fraction");
+    kiln_val beats = kiln_div(t, kn_frame_param(f, "heart_rate"), kiln_num(t, 60)); /* 1/s */
+    kiln_val phase = kiln_rem(t, kiln_add(t, kn_frame_state(f, "phase"), kiln_mul(t, f->dt, beats)), kiln_num(t, 1));
+    kiln_val most = kiln_div(t, kiln_mul(t, kiln_mul(t, kn_frame_param(f, "stroke_volume"), kiln_num(t, pi)), beats),
+                             kiln_mul(t, kiln_num(t, 2), systole));
+    kiln_val wave = kiln_mul(t, most, kiln_sin(t, kiln_div(t, kiln_mul(t, kiln_num(t, pi), phase), systole)));
+    kiln_val flow = kiln_select(t, kiln_lt(t, phase, systole), wave, kiln_num(t, 0));
+    kiln_val down = kn_frame_in(f, "backpressure"), p = kn_frame_state(f, "arterial_pressure");
+    if (!down.id) down = kn_frame_param(f, "venous_pressure");
+    kiln_val out = kiln_div(t, kiln_sub(t, p, down), kn_frame_param(f, "resistance"));
+    kiln_val rise = kiln_div(t, kiln_sub(t, flow, out), kn_frame_param(f, "compliance"));
+    kn_frame_out(f, "arterial_pressure", kiln_add(t, p, kiln_mul(t, rise, f->dt)));
+    kn_frame_out(f, "phase", phase);
+    kn_frame_out(f, "flow_rate", flow);
+}
+
+static kiln_val flux(kn_node_frame *f, int which)
+{
+    (void)which;
+    return kn_frame_state(f, "arterial_pressure");
+}
+
 const kn_node_type kn_node_heart_pump = {
     .name = "HeartPumpNode",
     .short_name = "heart_pump",
@@ -42,4 +75,7 @@ const kn_node_type kn_node_heart_pump = {
     .n_inputs = sizeof inputs / sizeof *inputs,
     .fluxes = fluxes,
     .n_fluxes = sizeof fluxes / sizeof *fluxes,
+    .init = init,
+    .update = update,
+    .flux = flux,
 };

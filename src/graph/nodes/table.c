@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/model.h"
+#include "graph/frame.h"
 
 static const kn_param_desc params[] = {
     {.name = "position", .kind = KN_PARAM_NUMBER, .number = 0, .unit = "m", .doc = "height"},
@@ -9,6 +9,14 @@ static const kn_field_desc state[] = {
     {"position", "", KN_FLOAT, "m", "height, constant"},
 };
 
+static void init(const kn_node *n, int field, double *out, size_t count)
+{
+    (void)field;
+    kn_node_fill(n, "position", out, count);
+}
+
+static void update(kn_node_frame *f) { kn_frame_out(f, "position", kn_frame_state(f, "position")); }
+
 const kn_node_type kn_node_table = {
     .name = "TableNode",
     .short_name = "table",
@@ -17,4 +25,6 @@ const kn_node_type kn_node_table = {
     .n_params = sizeof params / sizeof *params,
     .state = state,
     .n_state = sizeof state / sizeof *state,
+    .init = init,
+    .update = update,
 };

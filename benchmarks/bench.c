@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runner: options, cases, comparison of values, interleaved samples. */
+#include "run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *bench_kiln(const bench *b) { return b->kiln; }
+const char *bench_folder(const bench *b) { return b->folder; }
+bool bench_wants_peers(const bench *b) { return b->peers; }
+
+void bench_fail(bench *b, const char *fmt, ...)
+{
+    va_list args;
+    fprintf(stderr, "%s/%s: ", b->suite, b->at->name);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    b->failed = true;
+}
+
+void bench_skip(bench *b, const char *row, const char *fmt, ...)
+{
+    char why[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    printf("%s: skipped: %s\n", row, why);
+    fflush(stdout);
+    json_array_append_new(b->rows, json_pack("{s:s, s:s, s:s}", "case", b->at->name, "row", row, "skipped", why));
+    b->n_skipped++;
+}
+
+/* ---- values ---- */
+
+static void checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst, double allowed)
+{
+    b->n_checks++;
+    json_array_append_new(b->checks, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "what", what, "a", a_name, "b", v_name, "how", how,
+                                               "largest_difference", worst, "allowed", allowed));
+}
+
+static bool both_nan(const void *a, const void *v, size_t size)
+{
+    float f, g;
+    double d, e;
+    if (size == sizeof f) {
+        memcpy(&f, a, size);
+        memcpy(&g, v, size);
+        return isnan(f) && isnan(g);
+    }
+    if (size != sizeof d) return false;
+    memcpy(&d, a, size);
+    memcpy(&e, v, size);
+    return isnan(d) && isnan(e);
+}
+
+/* As a number, for the message. */
+static double shown(const void *p, size_t size)
+{
+    float f;
+    double d = 0;
+    if (size == sizeof f) {
+        memcpy(&f, p, size);
+        return (double)f;
+    }
+    if (size == sizeof d) memcpy(&d, p, size);
+    else memcpy(&d, p, size < sizeof d ? size : sizeof d);
+    return d;
+}
+
+bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *v_name, const void *v, size_t bytes, size_t size)
+{
+    const unsigned char *x = a, *y = v;
+    size_t n = 0, first = 0;
+    for (size_t i = 0; i < bytes; i += size) {
+        if (memcmp(x + i, y + i, size) == 0 || both_nan(x + i, y + i, size)) continue;
+        if (n++ == 0) first = i;
+    }
+    if (n == 0) {
+        checked(b, what, a_name, v_name, "bits", 0, 0);
+        return true;
+    }
+    bench_fail(b, "%s: %s and %s differ in %zu of %zu values; the first is number %zu: %.9g and %.9g", what, a_name, v_name, n, bytes / size,
+               first / size, shown(x + first, size), shown(y + first, size));
+    return false;
+}
+
+bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *v_name, const double *v, size_t n, double tolerance)
+{
+    double scale = 0, worst = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        if (fabs(v[i]) > scale) scale = fabs(v[i]);
+    for (size_t i = 0; i < n; i++) {
+        double d = a[i] == v[i] ? 0 : fabs(a[i] - v[i]) / (scale > 0 ? scale : 1);
+        if (d > worst || isnan(d)) worst = isnan(d) ? INFINITY : d, at = i;
+    }
+    if (worst <= tolerance) {
+        checked(b, what, a_name, v_name, "relative to the largest value", worst, tolerance);
+        return true;
+    }
+    bench_fail(b, "%s: %s and %s differ by %.3g of the largest value, allowed is %.3g; value number %zu is %.9g and %.9g", what, a_name, v_name,
+               worst, tolerance, at, a[at], v[at]);
+    return false;
+}
+
+/* ---- time ---- */
+
+static double sample(const bench_side *s, uint64_t n)
+{
+    if (s->reset) s->reset(s->user);
+    if (s->sample) return s->sample(s->user, n);
+    double start = bench_now();
+    s->loop(s->user, n);
+    return bench_now() - start;
+}
+
+/* Warms the side up and finds how many calls last `least` seconds; 0 when the side failed. */
+static uint64_t calibrate(const bench_side *s, double least)
+{
+    enum { MOST = 1 << 30 };
+    if (s->calls) return sample(s, s->calls) < 0 ? 0 : s->calls;
+    for (uint64_t n = 1;;) {
+        double t = sample(s, n);
+        if (t < 0) return 0;
+        if (t >= least || n >= MOST) return n;
+        double more = t > 0 ? 1.2 * least / t : 16;
+        n = more > 16 ? n * 16 : (uint64_t)((double)n * more) + 1;
+    }
+}
+
+enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 401 };
+
+/* One round: both sides, in turn the one and the other first. false: a side failed. */
+static bool one_round(const bench_pair *p, const uint64_t *calls, double per, size_t round, double *a, double *v)
+{
+    bool two = p->b.name != NULL, swap = two && round % 2;
+    for (int k = 0; k < (two ? 2 : 1); k++) {
+        bool is_a = (k == 0) != swap;
+        double t = sample(is_a ? &p->a : &p->b, calls[is_a ? 0 : 1]);
+        if (t < 0) return false;
+        *(is_a ? a : v) = t / ((double)calls[is_a ? 0 : 1] * per);
+    }
+    return true;
+}
+
+static bench_result result_of(const double *a, const double *v, size_t n, bool two)
+{
+    bench_result r = {.a = bench_stats_of(a, n), .ratio = NAN, .difference = NAN, .error = NAN};
+    if (!two) return r;
+    double d[ROUNDS_MOST];
+    for (size_t i = 0; i < n; i++) d[i] = a[i] - v[i];
+    bench_stats s = bench_stats_of(d, n);
+    r.b = bench_stats_of(v, n);
+    r.ratio = r.b.median / r.a.median;
+    r.difference = s.mean;
+    r.error = s.sd / sqrt((double)n);
+    r.resolved = fabs(r.difference) > 2 * r.error;
+    return r;
+}
+
+bool bench_time(bench *b, const bench_pair *p, bench_result *out)
+{
+    if (b->check_only || b->failed) {
+        json_decref(p->more);
+        return !b->failed;
+    }
+    const double least = 2e-3; /* thousands of times what reading the clock costs, and short beside other programs */
+    double budget = p->seconds > 0 ? p->seconds : 1.5, per = p->per > 0 ? p->per : 1;
+    if (b->quick) budget /= 5;
+    uint64_t calls[2] = {calibrate(&p->a, least), p->b.name ? calibrate(&p->b, least) : 0};
+    bool ok = calls[0] && (calls[1] || !p->b.name);
+    double a[ROUNDS_MOST], v[ROUNDS_MOST], start = bench_now();
+    size_t n = 0;
+    while (ok && n < ROUNDS_MOST && (n < ROUNDS_LEAST || bench_now() - start < budget)) {
+        ok = one_round(p, calls, per, n, &a[n], &v[n]);
+        n += ok;
+    }
+    if (!ok) {
+        if (!b->failed) bench_fail(b, "%s: a side could not be timed", p->row);
+        json_decref(p->more);
+        return false;
+    }
+    bench_result r = result_of(a, v, n, p->b.name != NULL);
+    run_row(b, p, &r, a, v, calls);
+    if (out) *out = r;
+    return true;
+}
+
+/* ---- main ---- */
+
+static int usage(const char *program, int code)
+{
+    fprintf(code ? stderr : stdout,
+            "usage: %s [options] [CASE...]\n"
+            "  --list           the cases\n"
+            "  --check-only     compares the values, times nothing\n"
+            "  --quick          a fifth of the samples\n"
+            "  --no-peers       other programs are left out\n"
+            "  --kiln PATH      the command (%s)\n"
+            "  --results DIR    where the record goes (%s)\n",
+            program, BENCH_KILN, BENCH_FOLDER "/results");
+    return code;
+}
+
+static const bench_case *find_case(const bench_case *cases, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(cases[i].name, name) == 0) return &cases[i];
+    return NULL;
+}
+
+static void run_case(bench *b, const bench_case *c)
+{
+    size_t rows = json_array_size(b->rows);
+    b->at = c;
+    b->failed = false;
+    b->checks = json_array();
+    c->run(b);
+    for (size_t i = rows; i < json_array_size(b->rows); i++) json_object_set(json_array_get(b->rows, i), "values", b->checks);
+    json_decref(b->checks);
+    b->n_failed += b->failed;
+}
+
+/* Options into `b`; the names of cases move to the front of argv and are counted. -1: go on; else the exit code. */
+static int read_options(bench *b, int argc, char **argv, const bench_case *cases, size_t n_cases, int *n_names)
+{
+    *n_names = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *w = argv[i];
+        bool more = i + 1 < argc;
+        if (strcmp(w, "--help") == 0) return usage(argv[0], 0);
+        if (strcmp(w, "--list") == 0) {
+            for (size_t k = 0; k < n_cases; k++) printf("%-20s %s\n", cases[k].name, cases[k].what);
+            return 0;
+        }
+        if (strcmp(w, "--check-only") == 0) b->check_only = true;
+        else if (strcmp(w, "--quick") == 0) b->quick = true;
+        else if (strcmp(w, "--no-peers") == 0) b->peers = false;
+        else if (strcmp(w, "--kiln") == 0 && more) b->kiln = argv[++i];
+        else if (strcmp(w, "--results") == 0 && more) b->results = argv[++i];
+        else if (w[0] == '-') return usage(argv[0], 2);
+        else if (!find_case(cases, n_cases, w)) {
+            fprintf(stderr, "%s: no case '%s'; --list shows them\n", argv[0], w);
+            return 2;
+        } else argv[1 + (*n_names)++] = argv[i];
+    }
+    return -1;
+}
+
+int bench_main(int argc, char **argv, const char *suite, const bench_case *cases, size_t n_cases)
+{
+    bench b = {.suite = suite, .kiln = BENCH_KILN, .folder = BENCH_FOLDER, .results = BENCH_FOLDER "/results", .peers = true};
+    int n_names, code = read_options(&b, argc, argv, cases, n_cases, &n_names);
+    if (code >= 0) return code;
+    signal(SIGPIPE, SIG_IGN); /* a peer that dies is an error of its case */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    b.machine = bench_machine(bench_pin());
+    b.rows = json_array();
+    run_head(&b);
+    for (size_t i = 0; n_names == 0 && i < n_cases; i++) run_case(&b, &cases[i]);
+    for (int i = 0; i < n_names; i++) run_case(&b, find_case(cases, n_cases, argv[1 + i]));
+    run_foot(&b);
+    /* a part of the suite is no record of it */
+    bool saved = b.check_only || b.quick || n_names > 0 || b.n_failed > 0 || run_save(&b);
+    json_decref(b.machine);
+    json_decref(b.rows);
+    return b.n_failed ? 1 : saved ? 0 : 3;
+}

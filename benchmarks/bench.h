@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A runner of benchmarks that compares values before it times, and times two sides interleaved in one process.
+ *
+ *      static void sine(bench *b)
+ *      {
+ *          if (!bench_same_bits(b, "sin", "kiln", mine, "C", theirs, sizeof mine, sizeof *mine)) return;
+ *          bench_time(b, &(bench_pair){.row = "sin of 10^6", .a = BENCH_LOOP("kiln", run_mine, &x), .b = BENCH_LOOP("C", run_theirs, &x),
+ *                                      .target = {BENCH_RATIO_AT_LEAST, 0.8}});
+ *      }
+ *      static const bench_case cases[] = {{"sine", "sin against the hand-written loop", sine}};
+ *      int main(int argc, char **argv) { return bench_main(argc, argv, "mine", cases, 1); }
+ *
+ * One case checks and times one thing and may add several rows. Rows go to a table on standard output and, with every sample and
+ * the facts of the machine, to <results>/<suite>.json. The exit code depends on values alone: 0 all compared equal, 1 a value
+ * differs or a side failed, 2 bad usage, 3 a file could not be written. A missed target is said in the table and changes nothing. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct bench bench;
+
+typedef struct bench_case {
+    const char *name, *what;
+    void (*run)(bench *b);
+} bench_case;
+
+int bench_main(int argc, char **argv, const char *suite, const bench_case *cases, size_t n_cases);
+
+/* ---- settings of the run ---- */
+
+const char *bench_kiln(const bench *b);   /* path of the command `kiln` */
+const char *bench_folder(const bench *b); /* benchmarks/ of the source tree */
+bool bench_wants_peers(const bench *b);
+
+/* ---- values: false when they differ, said on standard error; the case is then marked failed and must not time ---- */
+
+/* `size`: bytes of one item, for naming the first that differs. Two NaNs are equal whatever their bits. */
+bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *b_name, const void *v, size_t bytes, size_t size);
+/* |a - b| <= tolerance * max|b| for every item. */
+bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *b_name, const double *v, size_t n, double tolerance);
+void bench_fail(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* One clear line in the table: why a row is not there. */
+void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- time ---- */
+
+/* Seconds that n calls took; negative: the side failed (and has said why by bench_fail). */
+typedef double (*bench_sample_fn)(void *user, uint64_t n);
+
+typedef struct bench_side {
+    const char *name;
+    void (*loop)(void *user, uint64_t n); /* makes n calls; timed here */
+    bench_sample_fn sample;               /* or: times itself (another process) */
+    void *user;
+    void (*reset)(void *user); /* before every sample, outside the time; may be NULL */
+    uint64_t calls;            /* calls of one sample; 0: calibrated so that a sample lasts long enough */
+} bench_side;
+#define BENCH_LOOP(name_, loop_, user_) ((bench_side){.name = (name_), .loop = (loop_), .user = (user_)})
+
+typedef enum bench_target_kind {
+    BENCH_NO_TARGET,
+    BENCH_TIME_AT_MOST,   /* seconds of `a` */
+    BENCH_RATIO_AT_LEAST, /* time of `b` over time of `a`: how many times as fast `a` is */
+} bench_target_kind;
+
+typedef struct bench_target {
+    bench_target_kind kind;
+    double value;
+} bench_target;
+
+typedef struct bench_pair {
+    const char *row;     /* what is measured, as the table names it */
+    const char *note;    /* or NULL */
+    bench_side a, b;     /* b.name NULL: `a` alone */
+    double per;          /* what one call holds (steps); 0: 1. Times are given per unit */
+    const char *unit;    /* "step", "call" (the default) */
+    double seconds;      /* time to spend on samples; 0: 1.5 */
+    bench_target target;
+    json_t *more;        /* goes into the record; stolen; may be NULL */
+} bench_pair;
+
+typedef struct bench_stats {
+    size_t n;
+    double median, mad, min, mean, sd; /* s per unit; mad: median distance from the median */
+} bench_stats;
+
+typedef struct bench_result {
+    bench_stats a, b;
+    double ratio;             /* medians: b / a */
+    double difference, error; /* mean of a - b over the pairs, and its standard error, s per unit */
+    bool resolved;            /* |difference| exceeds twice the error */
+} bench_result;
+
+/* Times, prints the row, adds the record. false when a side failed. `out` may be NULL. */
+bool bench_time(bench *b, const bench_pair *p, bench_result *out);
+
+bench_stats bench_stats_of(const double *v, size_t n);
+double bench_now(void); /* s, monotonic */
+/* "12.3 ns", "4.56 ms" */
+const char *bench_seconds(double s, char out[32]);
+
+/* ---- other processes ---- */
+
+/* Runs a command to its end with its output dropped; the seconds from before the fork to after the wait, or negative. `status`
+ * receives the exit code, 128 + signal, or -1. */
+double bench_command(const char *const *argv, int *status);
+
+/* A peer: a process that answers one line of JSON for each line of JSON. */
+typedef struct bench_peer bench_peer;
+/* NULL when it could not start; `why` then says it in one line. */
+bench_peer *bench_peer_start(const char *const *argv, char *why, size_t why_bytes);
+/* Takes over `ask`. NULL when the peer has died, does not answer in time or answers {"error": ...}; `why` says it. */
+json_t *bench_peer_ask(bench_peer *p, json_t *ask, char *why, size_t why_bytes);
+void bench_peer_stop(bench_peer *p);
+
+/* ---- facts ---- */
+
+/* Confines the process and its children to one processor, the last it may use; returns it, or -1. */
+int bench_pin(void);
+json_t *bench_machine(int pinned);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/values.h"
+
+#include "array/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void cli_values_free(kiln_array **values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) kiln_array_release(values[i]);
+}
+
+/* ---- reading ---- */
+
+static bool ends_with(const char *s, const char *tail)
+{
+    size_t n = strlen(s), k = strlen(tail);
+    return n >= k && strcmp(s + n - k, tail) == 0;
+}
+
+/* A type and a colon, which no existing file is called. */
+static bool is_text(const char *s)
+{
+    size_t n = strcspn(s, "[/");
+    kiln_dtype d;
+    return s[n] == '[' && kiln_dtype_from_name(s, n, &d) && access(s, F_OK) != 0;
+}
+
+/* bfloat16 travels as 2-byte words: takes them for what the program wants. */
+static kiln_status adapt(kiln_ctx *ctx, kiln_type want, kiln_array **a)
+{
+    kiln_type t = kiln_array_type(*a);
+    if (want.dtype != KILN_BF16 || t.dtype != KILN_U16) return KILN_OK;
+    kiln_array *b;
+    t.dtype = KILN_BF16;
+    KILN_TRY(kiln_array_create(ctx, t, &b));
+    memcpy(kiln_array_data(b), kiln_array_read(*a), kiln_array_bytes(b));
+    kiln_array_release(*a);
+    *a = b;
+    return KILN_OK;
+}
+
+static int check_type(cli *c, const kiln_prog *p, uint32_t i, const char *from, kiln_array **a)
+{
+    kiln_type want = kiln_prog_input_type(p, i);
+    if (adapt(c->ctx, want, a) != KILN_OK) return cli_fail(c);
+    if (kiln_type_equal(want, kiln_array_type(*a))) return CLI_DONE;
+    return cli_bad(c, "type", "input %u (%s) of the program is %s, %s holds %s", i, kiln_prog_input_name(p, i), kn_type_show(want).s, from,
+                   kn_type_show(kiln_array_type(*a)).s);
+}
+
+static int read_archive(cli *c, const kiln_prog *p, const char *path, kiln_array **out)
+{
+    kiln_npz *z;
+    if (kiln_npz_open(c->ctx, path, &z) != KILN_OK) return cli_fail(c);
+    int code = CLI_DONE;
+    for (uint32_t i = 0; code == CLI_DONE && i < kiln_prog_n_inputs(p); i++) {
+        const char *name = kiln_prog_input_name(p, i);
+        int64_t k = kiln_npz_find(z, name);
+        if (k < 0) code = cli_bad(c, "missing-input", "%s has no array '%s' for input %u of the program", path, name, i);
+        else if (kiln_npz_read(c->ctx, z, (uint32_t)k, &out[i]) != KILN_OK) code = cli_fail(c);
+        else code = check_type(c, p, i, path, &out[i]);
+    }
+    kiln_npz_close(z);
+    return code;
+}
+
+static int read_each(cli *c, const kiln_prog *p, char **from, int n, kiln_array **out)
+{
+    uint32_t want = kiln_prog_n_inputs(p);
+    if ((uint32_t)n != want) return cli_bad(c, "missing-input", "the program takes %u inputs, %d are given (kiln show --signature lists them)", want, n);
+    for (uint32_t i = 0; i < want; i++) {
+        kiln_status status = is_text(from[i]) ? kiln_array_parse(c->ctx, from[i], &out[i]) : kiln_array_load(c->ctx, from[i], &out[i]);
+        if (status != KILN_OK) return cli_fail(c);
+        int code = check_type(c, p, i, is_text(from[i]) ? "the text" : from[i], &out[i]);
+        if (code != CLI_DONE) return code;
+    }
+    return CLI_DONE;
+}
+
+int cli_values_read(cli *c, const kiln_prog *p, char **from, int n, kiln_array **out)
+{
+    uint32_t want = kiln_prog_n_inputs(p);
+    for (uint32_t i = 0; i < want; i++) out[i] = NULL;
+    int code = n == 1 && ends_with(from[0], ".npz") ? read_archive(c, p, from[0], out) : read_each(c, p, from, n, out);
+    if (code == CLI_DONE) return code;
+    for (uint32_t i = 0; i < want; i++) {
+        kiln_array_release(out[i]);
+        out[i] = NULL;
+    }
+    return code;
+}
+
+/* ---- writing ---- */
+
+static void name_of(uint32_t i, char out[16]) { snprintf(out, 16, "out%u", i); }
+
+static int print_short(const kiln_prog *p, kiln_array *const *values)
+{
+    enum { MOST = 12 };
+    for (uint32_t i = 0; i < kiln_prog_n_outputs(p); i++) {
+        char text[2048];
+        kiln_array_format(values[i], MOST, text, sizeof text);
+        printf("out%u %s\n", i, text);
+    }
+    return CLI_DONE;
+}
+
+static int write_folder(cli *c, const char *path, uint32_t n, kiln_array *const *values)
+{
+    if (kn_folder_make(c->ctx, path) != KILN_OK) return cli_fail(c);
+    for (uint32_t i = 0; i < n; i++) {
+        char name[16], file[4096];
+        name_of(i, name);
+        snprintf(file, sizeof file, "%s%s.npy", path, name);
+        if (kiln_array_save(c->ctx, file, values[i]) != KILN_OK) return cli_fail(c);
+    }
+    return CLI_DONE;
+}
+
+static int write_archive(cli *c, const char *path, uint32_t n, kiln_array *const *values)
+{
+    char (*text)[16] = calloc(n ? n : 1, sizeof *text);
+    const char **names = calloc(n ? n : 1, sizeof *names);
+    int code = CLI_DONE;
+    if (!text || !names) code = cli_broken(c, "out of memory");
+    for (uint32_t i = 0; code == CLI_DONE && i < n; i++) {
+        name_of(i, text[i]);
+        names[i] = text[i];
+    }
+    if (code == CLI_DONE && kiln_npz_save(c->ctx, path, n, names, values) != KILN_OK) code = cli_fail(c);
+    free(text);
+    free(names);
+    return code;
+}
+
+int cli_values_write(cli *c, const kiln_prog *p, const char *path, kiln_array *const *values)
+{
+    uint32_t n = kiln_prog_n_outputs(p);
+    if (!path) return print_short(p, values);
+    if (ends_with(path, "/")) return write_folder(c, path, n, values);
+    if (ends_with(path, ".npz")) return write_archive(c, path, n, values);
+    if (!ends_with(path, ".npy")) return cli_bad(c, "usage", "-o takes NAME.npz, NAME.npy or a folder FOLDER/, found '%s'", path);
+    if (n != 1) return cli_bad(c, "usage", "%s holds one array, the program has %u results: -o NAME.npz or FOLDER/", path, n);
+    return kiln_array_save(c->ctx, path, values[0]) == KILN_OK ? CLI_DONE : cli_fail(c);
+}
+
+/* ---- comparing ---- */
+
+static bool close_to(double got, double want, double rtol, double atol)
+{
+    if (isnan(want)) return isnan(got);
+    if (isinf(want) || isinf(got)) return got == want;
+    return fabs(got - want) <= atol + rtol * fabs(want);
+}
+
+static bool element_fits(kiln_dtype d, kn_scalar g, kn_scalar w, double rtol, double atol)
+{
+    switch (kiln_dtype_kind(d)) {
+    case 'f': return close_to(g.f, w.f, rtol, atol);
+    case 'c':
+        if (isnan(w.c[0]) || isnan(w.c[1])) return isnan(g.c[0]) == isnan(w.c[0]) && isnan(g.c[1]) == isnan(w.c[1]);
+        if (isinf(w.c[0]) || isinf(w.c[1])) return g.c[0] == w.c[0] && g.c[1] == w.c[1];
+        return hypot(g.c[0] - w.c[0], g.c[1] - w.c[1]) <= atol + rtol * hypot(w.c[0], w.c[1]);
+    default: return kn_scalar_same(d, g, w);
+    }
+}
+
+/* Says what differs, once per array; true when nothing does. */
+static bool compare(const char *name, const kiln_array *got, const kiln_array *want, double rtol, double atol)
+{
+    kiln_type t = kiln_array_type(got);
+    kiln_dtype d = t.dtype;
+    if (!kiln_type_equal(t, kiln_array_type(want))) {
+        printf("%s: type %s, expected %s\n", name, kn_type_show(t).s, kn_type_show(kiln_array_type(want)).s);
+        return false;
+    }
+    int64_t n = kiln_type_size(t), differ = 0, first = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (element_fits(d, kn_scalar_load(d, kiln_array_read(got), k), kn_scalar_load(d, kiln_array_read(want), k), rtol, atol)) continue;
+        if (differ++ == 0) first = k;
+    }
+    if (!differ) return true;
+    kn_text text;
+    kn_text_init(&text, NULL);
+    kn_scalar_print(d, kn_scalar_load(d, kiln_array_read(got), first), &text);
+    kn_text_add(&text, ", expected ");
+    kn_scalar_print(d, kn_scalar_load(d, kiln_array_read(want), first), &text);
+    printf("%s: %lld of %lld elements differ, first at %lld: %s\n", name, (long long)differ, (long long)n, (long long)first, text.s ? text.s : "");
+    kn_text_fini(&text);
+    return false;
+}
+
+int cli_values_expect(cli *c, const kiln_prog *p, const char *path, kiln_array *const *values, double rtol, double atol)
+{
+    kiln_npz *z;
+    if (kiln_npz_open(c->ctx, path, &z) != KILN_OK) return cli_fail(c);
+    int code = CLI_DONE;
+    uint32_t n = kiln_prog_n_outputs(p), good = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        char name[16];
+        kiln_array *want = NULL;
+        name_of(i, name);
+        int64_t k = kiln_npz_find(z, name);
+        if (k < 0) code = cli_bad(c, "missing-input", "%s has no array '%s' to compare with", path, name);
+        else if (kiln_npz_read(c->ctx, z, (uint32_t)k, &want) != KILN_OK || adapt(c->ctx, kiln_prog_output_type(p, i), &want) != KILN_OK) code = cli_fail(c);
+        else good += compare(name, values[i], want, rtol, atol);
+        kiln_array_release(want);
+        if (code != CLI_DONE) break;
+    }
+    kiln_npz_close(z);
+    if (code != CLI_DONE) return code;
+    printf("%u passed, %u failed\n", good, n - good);
+    return good == n ? CLI_DONE : CLI_NO;
+}

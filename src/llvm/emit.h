@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From loops to LLVM IR. One function, built as SSA directly: loops are structured, so that every phi is known when its block
+ * is opened, and no pass over the IR is needed.
+ *
+ *   module.c   the table, target machines, object code
+ *   entry.c    prologue and epilogue: floating-point mode, stop flag, clock ticks, pointers loaded once
+ *   types.c    element types in memory and in registers, constants, vectors of lanes
+ *   flow.c     blocks, loops, while, if, swap
+ *   lanes.c    loops in lanes and reductions in lanes
+ *   memory.c   loads, stores, copies
+ *   scalar.c   scalar operations on one element or a vector of them
+ *   divide.c   integer division
+ *   convert.c  conversions
+ *   call.c     calls into the table */
+#ifndef KN_LLVM_EMIT_H
+#define KN_LLVM_EMIT_H
+
+#include "run/codegen.h"
+
+#include <llvm-c/Core.h>
+
+typedef LLVMValueRef kn_ll;
+typedef LLVMBasicBlockRef kn_bb;
+
+/* A value of the loop language. In lanes it is one of
+ *   the same in all lanes   s
+ *   linear                  lane i is s + i * stride (integers, wrapping)
+ *   a vector                s is NULL
+ * `v` is its vector form for `vw` lanes, made on demand right behind the definition of s. */
+typedef struct kn_val {
+    kn_ll s, v;
+    uint32_t vw;
+    bool linear;
+    int64_t stride;
+    kn_ll base; /* of an index: s = base + offset; base may be NULL for a constant */
+    int64_t offset;
+} kn_val;
+
+/* An address computed before, in this block. */
+typedef struct kn_place_known {
+    kn_bb block;
+    kn_ll root, base, p;
+    unsigned bytes;
+} kn_place_known;
+enum { KN_PLACES = 16 };
+
+typedef struct kn_emit {
+    const kn_loops *l;
+    const kn_codegen_options *o;
+    kn_codegen_result *out;
+    kn_arena arena;
+    LLVMContextRef c;
+    LLVMModuleRef m;
+    LLVMBuilderRef b;
+    kn_ll fn;
+    kn_bb entry, set_mode; /* loads of pointers go to entry; it ends in a branch once all is emitted */
+    kn_val *val;
+    kn_ll *ptr;       /* per slot: current pointer, or NULL for scratch that never moved */
+    kn_ll *function;  /* per entry of the call table: its pointer, once loaded */
+    uint32_t n_functions;
+    uint8_t *varying;
+    kn_ll consts;     /* table->consts, once loaded */
+    unsigned w;       /* lanes; 0 in plain code */
+    kn_ll mask;       /* of the active lanes; NULL: all */
+    kn_place_known places[KN_PLACES];
+    unsigned next_place;
+    unsigned vector_bytes; /* of a native vector */
+    /* entry */
+    kn_ll old_mode, mode_differs, stop, status, ticks, has_ticks;
+    bool failed;
+    char *error;
+    size_t error_bytes;
+} kn_emit;
+
+void kn_emit_fail(kn_emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the first one counts */
+void *kn_emit_new(kn_emit *e, size_t n, size_t size); /* from the arena; fails the emission and gives NULL */
+
+/* ---- types.c ---- */
+bool kn_emit_dtype_ok(kiln_dtype d);
+const char *kn_dtype_text(kiln_dtype d);
+bool kn_is_float(kiln_dtype d);
+bool kn_is_signed(kiln_dtype d);
+unsigned kn_bits(kiln_dtype d); /* in registers: 1 for bool */
+unsigned kn_bytes(kiln_dtype d); /* in memory */
+LLVMTypeRef kn_type(kn_emit *e, kiln_dtype d, unsigned w);        /* in registers; w 0: one element */
+LLVMTypeRef kn_memory_type(kn_emit *e, kiln_dtype d, unsigned w); /* in memory */
+LLVMTypeRef kn_bits_type(kn_emit *e, kiln_dtype d, unsigned w);   /* the integer type of the same size */
+kn_ll kn_int(kn_emit *e, unsigned bits, uint64_t v);
+kn_ll kn_const(kn_emit *e, kiln_dtype d, kn_scalar v);
+kn_ll kn_const_f(kn_emit *e, kiln_dtype d, unsigned w, double v);
+kn_ll kn_const_i(kn_emit *e, kiln_dtype d, unsigned w, int64_t v); /* an integer type's, or the bits of a float */
+kn_ll kn_const_splat(kn_emit *e, kn_ll v, unsigned w);              /* of a constant; w 0: itself */
+kn_ll kn_iota(kn_emit *e, unsigned bits, unsigned w, int64_t stride);
+kn_ll kn_splat(kn_emit *e, kn_ll s, unsigned w);
+kn_ll kn_slice(kn_emit *e, kn_ll v, unsigned first, unsigned n, unsigned stride); /* lanes first, first + stride, ... */
+kn_ll kn_join(kn_emit *e, kn_ll a, kn_ll b, unsigned w); /* two vectors of w lanes each */
+kn_ll kn_intrinsic(kn_emit *e, const char *name, LLVMTypeRef *overload, unsigned n, kn_ll *args, unsigned nargs);
+kn_ll kn_bitcast(kn_emit *e, kn_ll v, LLVMTypeRef t);
+
+/* ---- values ---- */
+kn_ll kn_scalar_of(kn_emit *e, kn_lv v);  /* of a value that is the same in all lanes */
+kn_ll kn_vector_of(kn_emit *e, kn_lv v);  /* e->w lanes */
+kn_ll kn_value_of(kn_emit *e, kn_lv v, bool varying);
+void kn_set(kn_emit *e, kn_lv v, kn_ll x, bool varying);
+bool kn_const_index(const kn_emit *e, kn_lv v, int64_t *out); /* an i64 constant? */
+bool kn_in_lanes(const kn_emit *e, kn_lv v); /* is the value a vector or linear here? */
+
+/* ---- scalar.c, divide.c, convert.c, call.c ---- */
+kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);
+kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
+kn_ll kn_emit_convert(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);
+bool kn_is_call(kn_sop op, kiln_dtype d);
+kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll *args, unsigned nargs);
+
+/* ---- memory.c ---- */
+kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot);
+void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in);
+void kn_emit_store(kn_emit *e, const kn_linst *in);
+void kn_emit_copy(kn_emit *e, const kn_linst *in);
+
+/* ---- flow.c, lanes.c ---- */
+void kn_emit_block(kn_emit *e, const kn_lblock *b);
+void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in);
+void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in);
+kn_bb kn_block_new(kn_emit *e);
+kn_bb kn_here(kn_emit *e); /* block being filled */
+void kn_enter(kn_emit *e, kn_bb block); /* blocks stand in the order in which they are entered */
+kn_ll kn_phi(kn_emit *e, LLVMTypeRef t);
+void kn_incoming(kn_ll phi, kn_ll v, kn_bb from);
+
+/* ---- entry.c ---- */
+void kn_emit_prologue(kn_emit *e);
+void kn_emit_epilogue(kn_emit *e);
+kn_ll kn_emit_stopped(kn_emit *e); /* i1: the stop flag is set */
+void kn_emit_cancelled(kn_emit *e);
+void kn_emit_tick(kn_emit *e, uint32_t scope);
+kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset); /* a pointer, loaded in the entry block */
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of the entry: docs/abi.md says what it promises. */
+#include "llvm/emit.h"
+
+#include "kiln/exec.h"
+
+#include <stddef.h>
+
+enum { MODE_BITS = 0xffc0, MODE_DEFAULT = 0x1f80 }; /* MXCSR without its sticky flags: all masked, to nearest, nothing flushed */
+
+static kn_ll field(kn_emit *e, kn_ll p, uint64_t offset)
+{
+    kn_ll k = kn_int(e, 64, offset);
+    return LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->c), p, &k, 1, "");
+}
+
+static kn_ll room(kn_emit *e, LLVMTypeRef t) /* on the stack, zero */
+{
+    kn_ll p = LLVMBuildAlloca(e->b, t, "");
+    LLVMBuildStore(e->b, LLVMConstNull(t), p);
+    return p;
+}
+
+static void mode(kn_emit *e, const char *intrinsic, kn_ll p) { kn_intrinsic(e, intrinsic, NULL, 0, &p, 1); }
+
+kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset)
+{
+    kn_bb here = kn_here(e);
+    LLVMPositionBuilderAtEnd(e->b, e->entry);
+    kn_ll p = LLVMBuildLoad2(e->b, LLVMPointerTypeInContext(e->c, 0), field(e, base, offset), "");
+    LLVMPositionBuilderAtEnd(e->b, here);
+    return p;
+}
+
+static void stamp(kn_emit *e);
+
+/* Leaves the builder in the block of the program's first instruction; the entry block gets its end in the epilogue. */
+void kn_emit_prologue(kn_emit *e)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c), i64 = LLVMInt64TypeInContext(e->c), ptr = LLVMPointerTypeInContext(e->c, 0);
+    e->entry = kn_block_new(e);
+    kn_enter(e, e->entry);
+    e->old_mode = LLVMBuildAlloca(e->b, i32, "");
+    mode(e, "llvm.x86.sse.stmxcsr", e->old_mode);
+    kn_ll bits = LLVMBuildAnd(e->b, LLVMBuildLoad2(e->b, i32, e->old_mode, ""), kn_int(e, 32, MODE_BITS), "");
+    e->mode_differs = LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, MODE_DEFAULT), "");
+    /* A call that is NULL becomes an empty one of our own. */
+    kn_ll none = room(e, LLVMArrayType2(i64, sizeof(kiln_call) / 8)), given = LLVMGetParam(e->fn, 3);
+    kn_ll frame = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, given, ""), none, given, "");
+    kn_ll stop = LLVMBuildLoad2(e->b, ptr, field(e, frame, offsetof(kiln_call, stop)), "");
+    e->stop = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, stop, ""), room(e, LLVMInt8TypeInContext(e->c)), stop, "");
+    e->status = field(e, frame, offsetof(kiln_call, status));
+    LLVMBuildStore(e->b, kn_int(e, 32, 0), e->status);
+    if (e->l->ticks) {
+        e->ticks = LLVMBuildLoad2(e->b, ptr, field(e, frame, offsetof(kiln_call, ticks)), "");
+        e->has_ticks = LLVMBuildIsNotNull(e->b, e->ticks, "");
+    }
+    kn_ll usual = LLVMBuildAlloca(e->b, i32, "");
+    kn_bb body = kn_block_new(e);
+    kn_enter(e, e->set_mode = kn_block_new(e));
+    LLVMBuildStore(e->b, kn_int(e, 32, MODE_DEFAULT), usual);
+    mode(e, "llvm.x86.sse.ldmxcsr", usual);
+    LLVMBuildBr(e->b, body);
+    kn_enter(e, body);
+    if (e->l->ticks) stamp(e);
+}
+
+void kn_emit_epilogue(kn_emit *e)
+{
+    kn_bb restore = kn_block_new(e), leave = kn_block_new(e);
+    LLVMBuildCondBr(e->b, e->mode_differs, restore, leave);
+    kn_enter(e, restore);
+    mode(e, "llvm.x86.sse.ldmxcsr", e->old_mode);
+    LLVMBuildBr(e->b, leave);
+    kn_enter(e, leave);
+    LLVMBuildRet(e->b, LLVMBuildLoad2(e->b, LLVMInt32TypeInContext(e->c), e->status, ""));
+    LLVMPositionBuilderAtEnd(e->b, e->entry);
+    LLVMBuildCondBr(e->b, e->mode_differs, e->set_mode, LLVMGetNextBasicBlock(e->set_mode));
+}
+
+kn_ll kn_emit_stopped(kn_emit *e)
+{
+    kn_ll flag = LLVMBuildLoad2(e->b, LLVMInt8TypeInContext(e->c), e->stop, "");
+    LLVMSetVolatile(flag, true);
+    return LLVMBuildICmp(e->b, LLVMIntNE, flag, kn_int(e, 8, 0), "");
+}
+
+void kn_emit_cancelled(kn_emit *e) { LLVMBuildStore(e->b, kn_int(e, 32, KILN_CANCELLED), e->status); }
+
+static kn_ll clock_now(kn_emit *e) { return kn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0); }
+
+/* Only where the call has room for ticks. */
+static kn_bb when_ticking(kn_emit *e)
+{
+    kn_bb yes = kn_block_new(e), after = kn_block_new(e);
+    LLVMBuildCondBr(e->b, e->has_ticks, yes, after);
+    kn_enter(e, yes);
+    return after;
+}
+
+static void stamp(kn_emit *e)
+{
+    kn_bb after = when_ticking(e);
+    LLVMBuildStore(e->b, clock_now(e), field(e, e->ticks, 8 * (uint64_t)e->l->n_scopes));
+    LLVMBuildBr(e->b, after);
+    kn_enter(e, after);
+}
+
+void kn_emit_tick(kn_emit *e, uint32_t scope)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
+    if (!e->l->ticks) return;
+    kn_bb after = when_ticking(e);
+    kn_ll last = field(e, e->ticks, 8 * (uint64_t)e->l->n_scopes), sum = field(e, e->ticks, 8 * (uint64_t)scope);
+    kn_ll now = clock_now(e), spent = LLVMBuildSub(e->b, now, LLVMBuildLoad2(e->b, i64, last, ""), "");
+    LLVMBuildStore(e->b, LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, i64, sum, ""), spent, ""), sum);
+    LLVMBuildStore(e->b, now, last);
+    LLVMBuildBr(e->b, after);
+    kn_enter(e, after);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops in lanes and reductions in lanes: steps of W elements, then one step under a mask for the rest. Where the bounds are
+ * constants, what is known not to happen is not emitted. */
+#include "llvm/emit.h"
+#include "loop/vary.h"
+
+typedef struct span {
+    kn_emit *e;
+    const kn_lregion *r;
+    kn_ll acc; /* lanes of a reduction, or NULL */
+    kiln_dtype dtype;
+    unsigned w; /* 0: plain code */
+} span;
+
+/* The body at elements iv, iv + 1, ...; only the first `active` when a mask is given. */
+static void step(span *s, kn_ll iv, kn_ll mask)
+{
+    kn_emit *e = s->e;
+    const kn_lblock *body = &s->r->blocks[0];
+    kn_lv counter = body->params.v[0];
+    e->w = s->w;
+    e->mask = mask;
+    e->val[counter] = (kn_val){.s = iv, .base = iv, .linear = s->w > 0, .stride = 1};
+    if (LLVMIsConstant(iv)) {
+        e->val[counter].base = NULL;
+        e->val[counter].offset = LLVMConstIntGetSExtValue(iv);
+    }
+    kn_emit_block(e, body);
+    if (s->acc && !e->failed) {
+        bool fma = s->r->acc == KN_S_fma;
+        kn_ll x = kn_value_of(e, body->yields.v[0], s->w > 0), y = fma ? kn_value_of(e, body->yields.v[1], s->w > 0) : s->acc;
+        kn_ll next = fma ? kn_emit_op(e, KN_S_fma, s->dtype, s->dtype, s->w, x, y, s->acc)
+                         : kn_emit_op(e, s->r->acc, s->dtype, s->dtype, s->w, s->acc, x, NULL);
+        s->acc = mask ? LLVMBuildSelect(e->b, mask, next, s->acc, "") : next;
+    }
+    e->w = 0;
+    e->mask = NULL;
+}
+
+static kn_ll mask_of(kn_emit *e, kn_ll active, unsigned w) /* active: i32 */
+{
+    return LLVMBuildICmp(e->b, LLVMIntULT, kn_iota(e, 32, w, 1), kn_splat(e, active, w), "");
+}
+
+/* Whole steps from lo to end, at least one. */
+static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
+{
+    kn_emit *e = s->e;
+    kn_bb before = kn_here(e), head = kn_block_new(e), after = kn_block_new(e);
+    kn_ll first = s->acc;
+    LLVMBuildBr(e->b, head);
+    kn_enter(e, head);
+    kn_ll iv = kn_phi(e, LLVMTypeOf(lo)), acc = first ? s->acc = kn_phi(e, LLVMTypeOf(first)) : NULL;
+    step(s, iv, NULL);
+    kn_ll next = LLVMBuildAdd(e->b, iv, kn_int(e, 64, w), "");
+    kn_bb latch = kn_here(e);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, end, ""), head, after);
+    kn_incoming(iv, lo, before);
+    kn_incoming(iv, next, latch);
+    if (acc) {
+        kn_incoming(acc, first, before);
+        kn_incoming(acc, s->acc, latch);
+    }
+    kn_enter(e, after);
+}
+
+/* Runs `what` under a condition and merges the lanes of the reduction. */
+static void when(span *s, kn_ll condition, void (*what)(span *s, kn_ll *args, unsigned w), kn_ll *args, unsigned w)
+{
+    kn_emit *e = s->e;
+    kn_bb before = kn_here(e), yes = kn_block_new(e), after = kn_block_new(e);
+    kn_ll skipped = s->acc;
+    LLVMBuildCondBr(e->b, condition, yes, after);
+    kn_enter(e, yes);
+    what(s, args, w);
+    kn_bb end = kn_here(e);
+    LLVMBuildBr(e->b, after);
+    kn_enter(e, after);
+    if (!skipped) return;
+    kn_ll acc = kn_phi(e, LLVMTypeOf(skipped));
+    kn_incoming(acc, skipped, before);
+    kn_incoming(acc, s->acc, end);
+    s->acc = acc;
+}
+
+static void main_part(span *s, kn_ll *args, unsigned w) { whole_steps(s, args[0], args[1], w); }
+static void tail_part(span *s, kn_ll *args, unsigned w) { step(s, args[1], mask_of(s->e, args[2], w)); }
+
+/* lo and hi constant: n elements. */
+static void run_known(span *s, int64_t lo, uint64_t n, unsigned w)
+{
+    kn_emit *e = s->e;
+    uint64_t steps = n / w, rest = n % w;
+    kn_ll first = kn_int(e, 64, (uint64_t)lo), end = kn_int(e, 64, (uint64_t)lo + steps * w);
+    if (steps == 1) step(s, first, NULL);
+    else if (steps) whole_steps(s, first, end, w);
+    if (rest) step(s, end, mask_of(e, kn_int(e, 32, rest), w));
+}
+
+/* `full`: a multiple of w, and not empty. */
+static void run(span *s, kn_ll lo, kn_ll hi, bool full)
+{
+    kn_emit *e = s->e;
+    unsigned w = s->r->width;
+    if (LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi)) {
+        int64_t a = LLVMConstIntGetSExtValue(lo), b = LLVMConstIntGetSExtValue(hi);
+        if (b > a) run_known(s, a, (uint64_t)b - (uint64_t)a, w);
+        return;
+    }
+    if (full) {
+        whole_steps(s, lo, hi, w);
+        return;
+    }
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
+    kn_ll zero = kn_int(e, 64, 0), n = LLVMBuildSub(e->b, hi, lo, "");
+    n = kn_intrinsic(e, "llvm.smax", &i64, 1, (kn_ll[]){n, zero}, 2);
+    kn_ll whole = LLVMBuildAnd(e->b, n, kn_int(e, 64, -(uint64_t)w), ""), rest = LLVMBuildAnd(e->b, n, kn_int(e, 64, w - 1), "");
+    kn_ll end = LLVMBuildAdd(e->b, lo, whole, "");
+    kn_ll args[] = {lo, end, LLVMBuildTrunc(e->b, rest, LLVMInt32TypeInContext(e->c), "")};
+    when(s, LLVMBuildICmp(e->b, LLVMIntNE, whole, zero, ""), main_part, args, w);
+    if (w > 1) when(s, LLVMBuildICmp(e->b, LLVMIntNE, rest, zero, ""), tail_part, args, w);
+}
+
+void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in)
+{
+    const kn_lregion *r = in->region;
+    kn_loops_vary(e->l, v, e->varying);
+    span s = {.e = e, .r = r, .w = r->width};
+    run(&s, kn_scalar_of(e, r->lo), kn_scalar_of(e, r->hi), false);
+}
+
+/* ---- reductions ---- */
+
+static kn_ll combine(const span *s, kn_ll a, kn_ll b, unsigned w)
+{
+    kn_sop op = s->r->acc == KN_S_fma ? KN_S_add : s->r->acc;
+    return kn_emit_op(s->e, op, s->dtype, s->dtype, w, a, b, NULL);
+}
+
+/* One block: its lanes, combined by halving. */
+static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
+{
+    kn_emit *e = s->e;
+    s->acc = kn_const_splat(e, kn_const(e, s->dtype, s->r->identity), s->w);
+    run(s, lo, hi, full);
+    kn_ll x = s->acc;
+    for (unsigned w = s->w / 2; w > 1; w /= 2) x = combine(s, kn_slice(e, x, 0, w, 1), kn_slice(e, x, w, w, 1), w);
+    if (!s->w) return x;
+    kn_ll a = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 0), ""), b = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 1), "");
+    return combine(s, a, b, 0);
+}
+
+/* Blocks from the left; the first one's result is taken as it is. */
+static kn_ll blocks(span *s, kn_ll lo, kn_ll hi, bool full, bool empty)
+{
+    kn_emit *e = s->e;
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
+    kn_bb before = kn_here(e), head = kn_block_new(e), after = kn_block_new(e);
+    kn_ll identity = kn_const(e, s->dtype, s->r->identity);
+    if (empty) LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, lo, hi, ""), head, after);
+    else LLVMBuildBr(e->b, head);
+    kn_enter(e, head);
+    kn_ll at = kn_phi(e, i64), sum = kn_phi(e, LLVMTypeOf(identity));
+    kn_ll next = LLVMBuildAdd(e->b, at, kn_int(e, 64, (uint64_t)s->r->block), "");
+    kn_ll end = kn_intrinsic(e, "llvm.smin", &i64, 1, (kn_ll[]){next, hi}, 2);
+    kn_ll one = block_result(s, at, end, full), both = combine(s, sum, one, 0);
+    kn_ll total = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, at, lo, ""), one, both, "");
+    kn_bb latch = kn_here(e);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, hi, ""), head, after);
+    kn_incoming(at, lo, before);
+    kn_incoming(at, next, latch);
+    kn_incoming(sum, identity, before);
+    kn_incoming(sum, total, latch);
+    kn_enter(e, after);
+    if (!empty) return total;
+    kn_ll result = kn_phi(e, LLVMTypeOf(identity));
+    kn_incoming(result, identity, before);
+    kn_incoming(result, total, latch);
+    return result;
+}
+
+void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in)
+{
+    const kn_lregion *r = in->region;
+    if (r->width > 1) kn_loops_vary(e->l, v, e->varying);
+    span s = {.e = e, .r = r, .dtype = in->dtype, .w = r->width > 1 ? r->width : 0};
+    kn_ll lo = kn_scalar_of(e, r->lo), hi = kn_scalar_of(e, r->hi), x;
+    bool known = LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi);
+    int64_t n = known ? LLVMConstIntGetSExtValue(hi) - LLVMConstIntGetSExtValue(lo) : 0;
+    if (known && n <= 0) x = kn_const(e, in->dtype, r->identity);
+    else if (known && n <= r->block) x = block_result(&s, lo, hi, false);
+    else x = blocks(&s, lo, hi, known && n % r->width == 0, !known);
+    kn_set(e, r->results.v[0], x, false);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads, stores and copies. An address is the slot's pointer, a scalar index and a constant, which the machine adds up in one
+ * operand; only the alignment of an element is assumed. In lanes: consecutive elements are one vector, descending ones a
+ * reversed vector, others are gathered and scattered. */
+#include "llvm/emit.h"
+
+kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot)
+{
+    const kn_slot *s = &e->l->slots.v[slot];
+    if (e->ptr[slot]) return e->ptr[slot];
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
+    switch (s->kind) {
+    case KN_SLOT_INPUT: return e->ptr[slot] = kn_entry_load(e, LLVMGetParam(e->fn, 0), sizeof(void *) * (uint64_t)s->index);
+    case KN_SLOT_OUTPUT:
+        return e->ptr[slot] = kn_entry_load(e, LLVMGetParam(e->fn, 0), sizeof(void *) * ((uint64_t)e->l->n_inputs + s->index));
+    case KN_SLOT_CONST:
+        if (!e->consts) e->consts = kn_entry_load(e, LLVMGetParam(e->fn, 2), 0);
+        return e->ptr[slot] = kn_entry_load(e, e->consts, sizeof(void *) * (uint64_t)s->index);
+    default: break;
+    }
+    /* Not kept: where it is used, the offset becomes part of the address. */
+    kn_ll offset = kn_int(e, 64, s->offset);
+    return LLVMBuildGEP2(e->b, byte, LLVMGetParam(e->fn, 1), &offset, 1, "");
+}
+
+static kn_ll offset_by(kn_emit *e, kn_ll p, LLVMTypeRef t, kn_ll index) { return LLVMBuildGEP2(e->b, t, p, &index, 1, ""); }
+
+/* root + base * the size of t; elements around one place share it, within a block. */
+static kn_ll place_of(kn_emit *e, kn_ll root, kn_ll base, LLVMTypeRef t, unsigned bytes)
+{
+    kn_bb here = kn_here(e);
+    for (unsigned i = 0; i < KN_PLACES; i++) {
+        const kn_place_known *k = &e->places[i];
+        if (k->block == here && k->root == root && k->base == base && k->bytes == bytes) return k->p;
+    }
+    kn_ll p = offset_by(e, root, t, base);
+    e->places[e->next_place++ % KN_PLACES] = (kn_place_known){here, root, base, p, bytes};
+    return p;
+}
+
+/* Of the element, in lanes that of lane 0, moved by `more` elements. */
+static kn_ll address(kn_emit *e, const kn_linst *in, int64_t more)
+{
+    const kn_val *x = &e->val[in->a];
+    unsigned bytes = kn_bytes(in->dtype);
+    uint64_t offset = (uint64_t)(x->offset + more) * bytes;
+    bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH;
+    kn_ll p = scratch ? LLVMGetParam(e->fn, 1) : kn_slot_pointer(e, in->slot);
+    if (scratch) offset += e->l->slots.v[in->slot].offset;
+    if (x->base) p = place_of(e, p, x->base, kn_memory_type(e, in->dtype, 0), bytes);
+    return offset ? offset_by(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, offset)) : p;
+}
+
+static kn_ll addresses(kn_emit *e, const kn_linst *in)
+{
+    return offset_by(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, in->a));
+}
+
+static kn_ll reversed(kn_emit *e, kn_ll v) { return v ? kn_slice(e, v, e->w - 1, e->w, (unsigned)-1) : NULL; }
+
+static kn_ll load(kn_emit *e, LLVMTypeRef t, kn_ll p, unsigned align)
+{
+    kn_ll x = LLVMBuildLoad2(e->b, t, p, "");
+    LLVMSetAlignment(x, align);
+    return x;
+}
+
+static void store(kn_emit *e, kn_ll x, kn_ll p, unsigned align) { LLVMSetAlignment(LLVMBuildStore(e->b, x, p), align); }
+
+static kn_ll vector_load(kn_emit *e, kiln_dtype d, kn_ll p, kn_ll mask)
+{
+    LLVMTypeRef t = kn_memory_type(e, d, e->w), overload[] = {t, LLVMTypeOf(p)};
+    if (!mask) return load(e, t, p, kn_bytes(d));
+    kn_ll args[] = {p, kn_int(e, 32, kn_bytes(d)), mask, LLVMConstNull(t)};
+    return kn_intrinsic(e, "llvm.masked.load", overload, 2, args, 4);
+}
+
+static void vector_store(kn_emit *e, kiln_dtype d, kn_ll x, kn_ll p, kn_ll mask)
+{
+    LLVMTypeRef overload[] = {LLVMTypeOf(x), LLVMTypeOf(p)};
+    kn_ll args[] = {x, p, kn_int(e, 32, kn_bytes(d)), mask};
+    if (mask) kn_intrinsic(e, "llvm.masked.store", overload, 2, args, 4);
+    else store(e, x, p, kn_bytes(d));
+}
+
+static kn_ll all_lanes(kn_emit *e) { return e->mask ? e->mask : kn_const_splat(e, kn_int(e, 1, 1), e->w); }
+
+static kn_ll gather(kn_emit *e, const kn_linst *in)
+{
+    kn_ll p = addresses(e, in);
+    LLVMTypeRef t = kn_memory_type(e, in->dtype, e->w), overload[] = {t, LLVMTypeOf(p)};
+    kn_ll args[] = {p, kn_int(e, 32, kn_bytes(in->dtype)), all_lanes(e), LLVMConstNull(t)};
+    return kn_intrinsic(e, "llvm.masked.gather", overload, 2, args, 4);
+}
+
+static void scatter(kn_emit *e, const kn_linst *in, kn_ll x)
+{
+    kn_ll p = addresses(e, in);
+    LLVMTypeRef overload[] = {LLVMTypeOf(x), LLVMTypeOf(p)};
+    kn_ll args[] = {x, p, kn_int(e, 32, kn_bytes(in->dtype)), all_lanes(e)};
+    kn_intrinsic(e, "llvm.masked.scatter", overload, 2, args, 4);
+}
+
+void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
+{
+    const kn_val *index = &e->val[in->a];
+    bool lanes = kn_in_lanes(e, in->a);
+    kn_ll x;
+    if (!lanes) x = load(e, kn_memory_type(e, in->dtype, 0), address(e, in, 0), kn_bytes(in->dtype));
+    else if (index->linear && index->stride == 1) x = vector_load(e, in->dtype, address(e, in, 0), e->mask);
+    else if (index->linear && index->stride == -1)
+        x = reversed(e, vector_load(e, in->dtype, address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask)));
+    else x = gather(e, in);
+    if (in->dtype == KILN_BOOL) x = LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
+    kn_set(e, v, x, lanes);
+}
+
+void kn_emit_store(kn_emit *e, const kn_linst *in)
+{
+    const kn_val *index = &e->val[in->a];
+    bool lanes = kn_in_lanes(e, in->a);
+    kn_ll x = kn_value_of(e, in->b, lanes);
+    if (in->dtype == KILN_BOOL) x = LLVMBuildZExt(e->b, x, kn_memory_type(e, KILN_BOOL, lanes ? e->w : 0), "");
+    if (!lanes) store(e, x, address(e, in, 0), kn_bytes(in->dtype));
+    else if (index->linear && index->stride == 1) vector_store(e, in->dtype, x, address(e, in, 0), e->mask);
+    else if (index->linear && index->stride == -1)
+        vector_store(e, in->dtype, reversed(e, x), address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask));
+    else scatter(e, in, x);
+}
+
+/* ---- copies ---- */
+
+/* Bytes from q to p, both moved by `at`, by vectors and then by ever smaller pieces. */
+static void copy_rest(kn_emit *e, kn_ll p, kn_ll q, uint64_t at, uint64_t bytes, unsigned align)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
+    for (unsigned piece = e->vector_bytes; piece; piece /= 2)
+        for (; bytes >= piece; bytes -= piece, at += piece) {
+            LLVMTypeRef t = piece > 8 ? LLVMVectorType(LLVMInt64TypeInContext(e->c), piece / 8) : LLVMIntTypeInContext(e->c, piece * 8);
+            unsigned a = piece < align ? piece : align;
+            kn_ll offset = kn_int(e, 64, at);
+            store(e, load(e, t, offset_by(e, q, byte, offset), a), offset_by(e, p, byte, offset), a);
+        }
+}
+
+static void copy_bytes(kn_emit *e, kn_ll p, kn_ll q, uint64_t bytes, unsigned align)
+{
+    enum { UNROLL = 4 };
+    uint64_t step = (uint64_t)e->vector_bytes * UNROLL, whole = bytes / step * step;
+    if (whole <= 2 * step) {
+        copy_rest(e, p, q, 0, bytes, align);
+        return;
+    }
+    kn_bb before = kn_here(e), body = kn_block_new(e), after = kn_block_new(e);
+    LLVMBuildBr(e->b, body);
+    kn_enter(e, body);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
+    kn_ll at = kn_phi(e, LLVMInt64TypeInContext(e->c));
+    copy_rest(e, offset_by(e, p, byte, at), offset_by(e, q, byte, at), 0, step, align);
+    kn_ll next = LLVMBuildAdd(e->b, at, kn_int(e, 64, step), "");
+    kn_incoming(at, kn_int(e, 64, 0), before);
+    kn_incoming(at, next, body);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, kn_int(e, 64, whole), ""), body, after);
+    kn_enter(e, after);
+    copy_rest(e, p, q, whole, bytes - whole, align);
+}
+
+void kn_emit_copy(kn_emit *e, const kn_linst *in)
+{
+    const kn_slot *s = &e->l->slots.v[in->slot];
+    kn_ll p = kn_slot_pointer(e, in->slot), q = kn_slot_pointer(e, in->slot2);
+    kn_bb copy = kn_block_new(e), after = kn_block_new(e);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, p, q, ""), copy, after);
+    kn_enter(e, copy);
+    copy_bytes(e, p, q, (uint64_t)s->elements * kn_bytes(s->dtype), kn_bytes(s->dtype));
+    LLVMBuildBr(e->b, after);
+    kn_enter(e, after);
+}

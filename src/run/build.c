@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops to an executable: code generation, loading, and the parts that a call needs. */
+#include "base/file.h"
+#include "base/text.h"
+#include "run/codegen.h"
+#include "run/exec.h"
+#include "run/stages.h"
+
+#include <stdio.h>
+#include <time.h>
+
+double kn_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- which tier ---- */
+
+enum { UNKNOWN_TRIPS = 64, WHILE_TRIPS = 1000, CALL_COST = 20, WORTH_IT = 50000 };
+
+static double cost(const kn_loops *l, const kn_lblock *b);
+
+static double trips(const kn_loops *l, const kn_linst *in)
+{
+    const kn_lregion *r = in->region;
+    if (in->op == KN_L_WHILE) return WHILE_TRIPS;
+    if (in->op == KN_L_IF) return 1;
+    const kn_linst *lo = &l->inst.v[r->lo], *hi = &l->inst.v[r->hi];
+    double n = lo->op == KN_L_CONST && hi->op == KN_L_CONST ? (double)hi->imm.i - (double)lo->imm.i : UNKNOWN_TRIPS;
+    return n / (r->width ? r->width : 1) + 1;
+}
+
+static double cost(const kn_loops *l, const kn_lblock *b)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < b->inst.n; i++) {
+        const kn_linst *in = &l->inst.v[b->inst.v[i]];
+        if (in->op == KN_L_CONST) continue;
+        double one = in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? CALL_COST : 1;
+        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
+        sum += in->region ? one * trips(l, in) : one;
+    }
+    return sum;
+}
+
+int kn_tier_of(const kn_loops *l) { return cost(l, &l->top) > WORTH_IT ? 2 : 0; }
+
+/* ---- code generation ---- */
+
+static int table_index(kn_sop op, kiln_dtype d, unsigned lanes) { return kn_table_index(op, d, (int)lanes); }
+
+static kiln_status generate(kiln_ctx *ctx, const kn_loops *l, const char *target, int tier, bool ir, bool assembly,
+                            const kn_codegen **table, kn_codegen_result *out)
+{
+    char error[400];
+    kn_codegen_options o = {.target = target, .tier = tier, .want_ir = ir, .want_asm = assembly, .table_index = table_index,
+                            .table_lanes = kn_table_lanes};
+    KILN_TRY(kn_loops_verify(ctx, l));
+    KILN_TRY(kn_codegen_open(ctx, table));
+    if ((*table)->generate(l, &o, out, error, sizeof error) != 0) return kn_fail(ctx, KILN_COMPILE, "code generation: %s", error);
+    return KILN_OK;
+}
+
+static kiln_status dump(kiln_ctx *ctx, const char *prefix, unsigned number, const char *ending, const void *s, size_t n)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s%u.%s", prefix, number, ending);
+    return kn_file_save(ctx, path, s, n);
+}
+
+static kiln_status dump_all(kiln_ctx *ctx, const kn_loops *l, const kn_build_opts *o, const kn_codegen_result *r)
+{
+    char *text;
+    size_t n;
+    KILN_TRY(kn_loops_print(ctx, l, &text, &n));
+    kiln_status status = dump(ctx, o->dump, o->dumped + 1, "loops", text, n);
+    kiln_text_free(ctx, text, n);
+    KILN_TRY(status);
+    KILN_TRY(dump(ctx, o->dump, o->dumped + 2, "ll", r->ir, strlen(r->ir)));
+    KILN_TRY(dump(ctx, o->dump, o->dumped + 3, "s", r->assembly, strlen(r->assembly)));
+    return dump(ctx, o->dump, o->dumped + 4, "o", r->object, r->object_bytes);
+}
+
+/* ---- the executable ---- */
+
+static kiln_status copy_types(kiln_ctx *ctx, kiln_exec *f, const kiln_type *from, uint32_t n, kiln_type **to)
+{
+    *to = KN_NEWN(&f->arena, kiln_type, n);
+    KILN_TRY_MEM(ctx, *to);
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_type_copy(ctx, &f->arena, from[i], &(*to)[i]));
+    return KILN_OK;
+}
+
+static kiln_status copy_signature(kiln_ctx *ctx, kiln_exec *f, const kn_signature *s, const bool *donated)
+{
+    KILN_TRY(copy_types(ctx, f, s->in, s->nin, &f->in));
+    KILN_TRY(copy_types(ctx, f, s->out, s->nout, &f->out));
+    f->nin = s->nin;
+    f->nout = s->nout;
+    f->donated = KN_NEWN(&f->arena, bool, s->nin);
+    f->consts = KN_NEWN(&f->arena, kiln_array *, s->nconsts);
+    const void **data = KN_NEWN(&f->arena, const void *, s->nconsts);
+    KILN_TRY_MEM(ctx, f->donated && f->consts && data);
+    for (uint32_t i = 0; donated && i < s->nin; i++) f->donated[i] = donated[i];
+    for (uint32_t i = 0; i < s->nconsts; i++) {
+        f->consts[i] = kiln_array_retain(s->consts[i]);
+        data[i] = kiln_array_read(s->consts[i]);
+    }
+    f->nconsts = s->nconsts;
+    f->table.consts = data;
+    return KILN_OK;
+}
+
+static kiln_status copy_scopes(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l)
+{
+    f->scopes = KN_NEWN(&f->arena, const char *, l->n_scopes);
+    KILN_TRY_MEM(ctx, f->scopes);
+    for (uint32_t i = 0; i < l->n_scopes; i++) KILN_TRY_MEM(ctx, f->scopes[i] = kn_arena_text(&f->arena, l->scopes[i]));
+    f->info.n_scopes = l->n_scopes;
+    return KILN_OK;
+}
+
+/* Scratch, then the table of buffers. */
+static kiln_status size_frame(kiln_ctx *ctx, kiln_exec *f, size_t scratch_bytes)
+{
+    size_t rounded;
+    if (!kn_add_size(scratch_bytes, 63, &rounded) || !kn_add_size(rounded & ~(size_t)63, ((size_t)f->nin + f->nout) * sizeof(void *), &f->frame_bytes))
+        return kn_fail(ctx, KILN_NOMEM, "%zu bytes of scratch", scratch_bytes);
+    f->scratch_bytes = scratch_bytes;
+    return KILN_OK;
+}
+
+static kiln_status assemble(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_signature *s, const kn_build_opts *o,
+                            const kn_codegen_result *code)
+{
+    const struct kiln_table *table = kn_table_for(o->target);
+    if (!table) return kn_fail(ctx, KILN_COMPILE, "no routines for target '%s'", o->target);
+    f->table = *table;
+    KILN_TRY(copy_signature(ctx, f, s, o->donated));
+    KILN_TRY(copy_scopes(ctx, f, l));
+    KILN_TRY(size_frame(ctx, f, l->scratch_bytes));
+    void *entry;
+    KILN_TRY(kn_code_load(ctx, code->object, code->object_bytes, "kiln_entry", &f->code, &entry));
+    memcpy(&f->entry, &entry, sizeof f->entry);
+    return KILN_OK;
+}
+
+static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codegen_result *code)
+{
+    kiln_exec_info *i = &f->info;
+    i->time_loops = l->time_loops;
+    i->nests = l->nests;
+    i->copies = l->copies;
+    i->exit_copies = l->exit_copies;
+    i->calls_out = code->calls_out;
+    i->scalar_calls = code->scalar_calls;
+    i->code_bytes = f->code.code_bytes + f->code.data_bytes;
+    i->scratch_bytes = f->scratch_bytes;
+    kn_counters *c = &ctx->counters;
+    c->compiles++;
+    c->equations += i->equations;
+    c->lowered_ops += i->lowered_ops;
+    c->nests += i->nests;
+    c->copies += i->copies;
+    c->calls_out += i->calls_out;
+    c->scalar_calls += i->scalar_calls;
+    c->code_bytes += i->code_bytes;
+    c->scratch_bytes += i->scratch_bytes;
+}
+
+static kiln_status load(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s, const kn_build_opts *o, const kn_codegen_result *code,
+                        const kiln_exec_info *info, kiln_exec **out)
+{
+    kiln_exec *f = kn_new(&ctx->alloc, sizeof *f);
+    KILN_TRY_MEM(ctx, f);
+    atomic_init(&f->refs, 1);
+    atomic_init(&f->spare, NULL);
+    f->alloc = ctx->alloc;
+    f->info = *info;
+    kn_arena_init(&f->arena, &ctx->alloc);
+    kiln_status status = assemble(ctx, f, l, s, o, code);
+    if (status != KILN_OK) {
+        kiln_exec_release(f);
+        return status;
+    }
+    count(ctx, f, l, code);
+    *out = f;
+    return KILN_OK;
+}
+
+kiln_status kn_exec_build(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s, const kn_build_opts *o, const kiln_exec_info *info,
+                          kiln_exec **out)
+{
+    kiln_exec_info i = *info;
+    const kn_codegen *table;
+    kn_codegen_result code;
+    *out = NULL;
+    i.tier = o->tier >= 0 ? o->tier : kn_tier_of(l);
+    double start = kn_now_ms();
+    KILN_TRY(generate(ctx, l, o->target, i.tier, o->dump, o->dump, &table, &code));
+    i.emit_ms = kn_now_ms() - start;
+    kiln_status status = o->dump ? dump_all(ctx, l, o, &code) : KILN_OK;
+    start = kn_now_ms();
+    if (status == KILN_OK) status = load(ctx, l, s, o, &code, &i, out);
+    if (status == KILN_OK) (*out)->info.load_ms = kn_now_ms() - start;
+    table->release(&code);
+    return status;
+}
+
+/* ---- loops on their own ---- */
+
+kiln_status kn_loops_stage(kiln_ctx *ctx, const kn_loops *l, const kn_resolved *r, const char *stage, char **text, size_t *n)
+{
+    const kn_codegen *table;
+    kn_codegen_result code;
+    bool ir = strcmp(stage, "llvm") == 0, assembly = strcmp(stage, "asm") == 0;
+    *text = NULL;
+    if (!ir && !assembly && strcmp(stage, "object") != 0)
+        return kn_fail(ctx, KILN_NOTFOUND, "no stage '%s' of loops; accepted: llvm, asm, object", stage);
+    int tier = r->o.tier >= 0 ? r->o.tier : kn_tier_of(l);
+    KILN_TRY(generate(ctx, l, r->o.target, tier, ir, assembly, &table, &code));
+    const char *s = ir ? code.ir : assembly ? code.assembly : code.object;
+    *n = ir || assembly ? strlen(s) : code.object_bytes;
+    *text = kn_new_aligned(&ctx->alloc, *n + 1, 16);
+    if (*text) {
+        memcpy(*text, s, *n);
+        (*text)[*n] = 0;
+    }
+    table->release(&code);
+    return *text ? KILN_OK : kn_nomem(ctx);
+}
+
+kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const *consts, const kiln_compile_opts *opts, kiln_exec **out)
+{
+    kn_resolved r;
+    *out = NULL;
+    KILN_TRY(kn_compile_resolve(ctx, opts, &r));
+    kn_arena temp;
+    kn_arena_init(&temp, &ctx->alloc);
+    kiln_type *types = KN_NEWN(&temp, kiln_type, l->n_inputs + l->n_outputs);
+    int64_t *sizes = KN_NEWN(&temp, int64_t, l->n_inputs + l->n_outputs);
+    kiln_status status = types && sizes ? KILN_OK : kn_nomem(ctx);
+    for (uint32_t i = 0; status == KILN_OK && i < l->n_inputs + l->n_outputs; i++) types[i] = (kiln_type){KILN_F32, 1, &sizes[i]};
+    for (uint32_t i = 0; status == KILN_OK && i < l->slots.n; i++) {
+        const kn_slot *s = &l->slots.v[i];
+        if (s->kind > KN_SLOT_OUTPUT || s->index >= (s->kind == KN_SLOT_INPUT ? l->n_inputs : l->n_outputs)) continue;
+        uint32_t k = s->index + (s->kind == KN_SLOT_OUTPUT ? l->n_inputs : 0);
+        types[k].dtype = s->dtype;
+        sizes[k] = s->elements;
+    }
+    if (status == KILN_OK) {
+        kn_signature s = {types, types + l->n_inputs, l->n_inputs, l->n_outputs, consts, l->n_consts};
+        kn_build_opts o = {.target = r.o.target, .tier = r.o.tier, .donated = r.o.donated};
+        status = kn_exec_build(ctx, l, &s, &o, &(kiln_exec_info){0}, out);
+    }
+    kn_arena_fini(&temp);
+    return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Program to executable: options, then lowering, optimisation, loops, code. */
+#include "base/file.h"
+#include "lower/lower.h"
+#include "opt/opt.h"
+#include "run/exec.h"
+#include "run/stages.h"
+
+#include <stdio.h>
+
+static bool one_of(unsigned v, const unsigned *list)
+{
+    for (; *list; list++)
+        if (*list == v) return true;
+    return v == 0;
+}
+
+kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_resolved *out)
+{
+    static const unsigned bits[] = {64, 128, 256, 512, 0};
+    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+    if (opts) memcpy(&o, opts, opts->size && opts->size < sizeof o ? opts->size : sizeof o);
+    if (!o.target) o.target = ctx->target;
+    if (o.tier < 0) o.tier = ctx->tier;
+    bool v4 = strcmp(o.target, "x86-64-v4") == 0;
+    if (!v4 && strcmp(o.target, "x86-64-v3") != 0)
+        return kn_fail(ctx, KILN_INVALID, "compile: target '%s'; accepted: x86-64-v3, x86-64-v4", o.target);
+    if (o.tier != -1 && o.tier != 0 && o.tier != 2) return kn_fail(ctx, KILN_INVALID, "compile: tier %d; accepted: 0, 2, -1", o.tier);
+    if (!one_of(o.vector_bits, bits))
+        return kn_fail(ctx, KILN_INVALID, "compile: vectors of %u bits; accepted: 64, 128, 256, 512, 0", o.vector_bits);
+    if (o.register_elements < 0) o.register_elements = 16;
+    unsigned native = v4 ? 512 : 256;
+    *out = (kn_resolved){.o = o};
+    out->loops = (kn_loop_options){.vector_bits = o.vector_bits && o.vector_bits < native ? o.vector_bits : native,
+                                   .register_elements = (unsigned)o.register_elements,
+                                   .no_fusion = o.no_fusion,
+                                   .ticks = o.ticks,
+                                   .donated = o.donated};
+    return KILN_OK;
+}
+
+/* ---- program to loops ---- */
+
+typedef struct compile {
+    kiln_ctx *ctx;
+    const kn_prog *p;
+    kn_resolved r;
+    kn_prog *lowered, *optimised;
+    kn_arena arena; /* of the loops */
+    kn_loops *loops;
+    kiln_exec_info info;
+    char dump[400]; /* prefix of the stages' files; empty: none */
+    unsigned dumped;
+} compile;
+
+static void compile_init(compile *c, kiln_ctx *ctx, const kn_prog *p)
+{
+    *c = (compile){.ctx = ctx, .p = p};
+    kn_arena_init(&c->arena, &ctx->alloc);
+}
+
+static void compile_fini(compile *c)
+{
+    kn_arena_fini(&c->arena);
+    kiln_prog_release(c->optimised);
+    kiln_prog_release(c->lowered);
+}
+
+static kiln_status dump_prog(compile *c, const kn_prog *p, const char *stage)
+{
+    char path[500], *text;
+    size_t n;
+    if (!c->dump[0]) return KILN_OK;
+    snprintf(path, sizeof path, "%s%u.%s.jaxpr", c->dump, ++c->dumped, stage);
+    KILN_TRY(kiln_prog_print(c->ctx, p, 100, &text, &n));
+    kiln_status status = kn_file_save(c->ctx, path, text, n);
+    kiln_text_free(c->ctx, text, n);
+    return status;
+}
+
+/* DIR/003-name-: letters and digits of the label. */
+static kiln_status dump_begin(compile *c)
+{
+    char name[64] = "program";
+    const char *label = c->r.o.label;
+    if (!c->ctx->dump_dir[0]) return KILN_OK;
+    size_t n = 0;
+    for (const char *s = label ? label : ""; *s && n + 1 < sizeof name; s++, n++) {
+        bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_';
+        name[n] = plain ? *s : '-';
+    }
+    if (n) name[n] = 0;
+    KILN_TRY(kn_folder_make(c->ctx, c->ctx->dump_dir));
+    snprintf(c->dump, sizeof c->dump, "%s/%03u-%s-", c->ctx->dump_dir, ++c->ctx->n_dumps, name);
+    return KILN_OK;
+}
+
+/* Each phase up to and including `last`. */
+typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
+
+static kiln_status to_loops(compile *c, phase last)
+{
+    double start = kn_now_ms();
+    KILN_TRY(dump_prog(c, c->p, "traced"));
+    KILN_TRY(kn_lower(c->ctx, c->p, &c->lowered));
+    c->info.lower_ms = kn_now_ms() - start;
+    KILN_TRY(dump_prog(c, c->lowered, "lowered"));
+    if (last == LOWER) return KILN_OK;
+    start = kn_now_ms();
+    KILN_TRY(kn_optimise(c->ctx, c->lowered, NULL, &c->optimised));
+    c->info.optimise_ms = kn_now_ms() - start;
+    KILN_TRY(dump_prog(c, c->optimised, "optimised"));
+    if (last == OPTIMISE) return KILN_OK;
+    start = kn_now_ms();
+    KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
+    c->info.loops_ms = kn_now_ms() - start;
+    return KILN_OK;
+}
+
+static kiln_status to_exec(compile *c, kiln_exec **out)
+{
+    const kn_jaxpr *j = c->optimised->main;
+    uint32_t nin = kn_nargs(j);
+    kiln_type *types = KN_NEWN(&c->arena, kiln_type, nin + j->nout);
+    KILN_TRY_MEM(c->ctx, types);
+    for (uint32_t i = 0; i < nin; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
+    for (uint32_t i = 0; i < j->nout; i++) types[nin + i] = kn_type_of(j, j->out[i]);
+    c->info.equations = kn_jaxpr_count(c->p->main);
+    c->info.lowered_ops = kn_jaxpr_count(j);
+    kn_signature s = {types, types + nin, nin, j->nout, j->consts, j->nconsts};
+    kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated,
+                       .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped};
+    return kn_exec_build(c->ctx, c->loops, &s, &o, &c->info, out);
+}
+
+kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, kiln_exec **out)
+{
+    compile c;
+    *out = NULL;
+    compile_init(&c, ctx, p);
+    kiln_status status = kn_compile_resolve(ctx, opts, &c.r);
+    if (status == KILN_OK) status = dump_begin(&c);
+    if (status == KILN_OK) status = to_loops(&c, LOOPS);
+    if (status == KILN_OK) status = to_exec(&c, out);
+    compile_fini(&c);
+    return status;
+}
+
+/* ---- stages ---- */
+
+static kiln_status stage(compile *c, const char *name, char **text, size_t *n)
+{
+    if (strcmp(name, "traced") == 0) return kiln_prog_print(c->ctx, c->p, 100, text, n);
+    bool lowered = strcmp(name, "lowered") == 0, optimised = strcmp(name, "optimised") == 0, loops = strcmp(name, "loops") == 0;
+    if (!lowered && !optimised && !loops && strcmp(name, "llvm") != 0 && strcmp(name, "asm") != 0)
+        return kn_fail(c->ctx, KILN_NOTFOUND, "no stage '%s'; accepted: traced, lowered, optimised, loops, llvm, asm", name);
+    KILN_TRY(to_loops(c, lowered ? LOWER : optimised ? OPTIMISE : LOOPS));
+    if (lowered || optimised) return kiln_prog_print(c->ctx, lowered ? c->lowered : c->optimised, 100, text, n);
+    return loops ? kn_loops_print(c->ctx, c->loops, text, n) : kn_loops_stage(c->ctx, c->loops, &c->r, name, text, n);
+}
+
+kiln_status kn_compile_stage(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, const char *name, char **text, size_t *n)
+{
+    compile c;
+    *text = NULL;
+    *n = 0;
+    compile_init(&c, ctx, p);
+    kiln_status status = kn_compile_resolve(ctx, opts, &c.r);
+    if (status == KILN_OK) status = stage(&c, name, text, n);
+    compile_fini(&c);
+    return status;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of executables. A checked call allocates nothing once its frame (scratch and table of buffers) exists: the frame is kept
+ * with the executable, and a second call at the same time makes one of its own. */
+#include "run/exec.h"
+
+kiln_exec *kiln_exec_retain(kiln_exec *f)
+{
+    if (f) atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+    return f;
+}
+
+void kiln_exec_release(kiln_exec *f)
+{
+    if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
+    kn_alloc alloc = f->alloc;
+    kn_free_aligned(&alloc, atomic_load(&f->spare), f->frame_bytes, 64);
+    for (uint32_t i = 0; i < f->nconsts; i++) kiln_array_release(f->consts[i]);
+    kn_code_free(&f->code);
+    kn_arena_fini(&f->arena);
+    kn_free(&alloc, f, sizeof *f);
+}
+
+kiln_entry kiln_exec_entry(const kiln_exec *f) { return f->entry; }
+const struct kiln_table *kiln_exec_table(const kiln_exec *f) { return &f->table; }
+size_t kiln_exec_scratch_bytes(const kiln_exec *f) { return f->scratch_bytes; }
+void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out) { *out = f->info; }
+const char *kiln_exec_scope(const kiln_exec *f, uint32_t i) { return i < f->info.n_scopes ? f->scopes[i] : ""; }
+
+int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scratch, kiln_call *call)
+{
+    return f->entry(buffers, scratch, &f->table, call);
+}
+
+/* ---- checked calls ---- */
+
+static kiln_status wrong_type(kiln_ctx *ctx, const char *what, uint32_t i, const kiln_array *a, kiln_type want)
+{
+    if (!a) return kn_fail(ctx, KILN_INVALID, "call: %s %u is NULL; accepted: an array of type %s", what, i, kn_type_show(want).s);
+    kiln_type t = kiln_array_type(a);
+    return kn_fail(ctx, t.dtype != want.dtype ? KILN_DTYPE : KILN_SHAPE, "call: %s %u has type %s; accepted: %s", what, i,
+                   kn_type_show(t).s, kn_type_show(want).s);
+}
+
+static inline bool fits(const kiln_array *a, const kiln_type *t)
+{
+    if (!a || a->type.dtype != t->dtype || a->type.rank != t->rank) return false;
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (a->type.dims[i] != t->dims[i]) return false;
+    return true;
+}
+
+static kiln_status check_inputs(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in)
+{
+    for (uint32_t i = 0; i < f->nin; i++)
+        if (!fits(in[i], &f->in[i])) return wrong_type(ctx, "input", i, in[i], f->in[i]);
+    return KILN_OK;
+}
+
+static bool overlap(const kiln_array *a, const kiln_array *b)
+{
+    uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+    return x < y + b->bytes && y < x + a->bytes;
+}
+
+static kiln_status check_outputs(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in, kiln_array *const *out)
+{
+    for (uint32_t i = 0; i < f->nout; i++) {
+        if (!fits(out[i], &f->out[i])) return wrong_type(ctx, "output", i, out[i], f->out[i]);
+        for (uint32_t k = 0; k < f->nin; k++)
+            if (overlap(out[i], in[k]) && !f->donated[k])
+                return kn_fail(ctx, KILN_INVALID, "call: output %u overlaps input %u, which is not donated", i, k);
+        for (uint32_t k = 0; k < i; k++)
+            if (overlap(out[i], out[k])) return kn_fail(ctx, KILN_INVALID, "call: outputs %u and %u overlap", k, i);
+    }
+    return KILN_OK;
+}
+
+static kiln_status run(kiln_ctx *ctx, const kiln_exec *f, void **buffers, void *scratch, kiln_array *const *in, kiln_array *const *out)
+{
+    kiln_call call = {0};
+    for (uint32_t i = 0; i < f->nin; i++) buffers[i] = in[i]->data;
+    for (uint32_t i = 0; i < f->nout; i++) buffers[f->nin + i] = out[i]->data;
+    int status = f->entry(buffers, scratch, &f->table, &call);
+    return status == 0 ? KILN_OK : kn_fail(ctx, (kiln_status)status, "call: ended with %s", kiln_status_name((kiln_status)status));
+}
+
+static kiln_status run_in_frame(kiln_ctx *ctx, const kiln_exec *constant, kiln_array *const *in, kiln_array *const *out)
+{
+    enum { FEW = 16 };
+    void *few[FEW];
+    const kiln_exec *f = constant;
+    if (f->scratch_bytes == 0 && f->nin + f->nout <= FEW) return run(ctx, f, few, NULL, in, out);
+    _Atomic(void *) *spare = (_Atomic(void *) *)(uintptr_t)&f->spare; /* the one part of an executable that changes */
+    char *frame = atomic_exchange_explicit(spare, NULL, memory_order_acquire);
+    if (!frame) frame = kn_new_aligned(&f->alloc, f->frame_bytes, 64);
+    KILN_TRY_MEM(ctx, frame);
+    void **buffers = (void **)(void *)(frame + ((f->scratch_bytes + 63) & ~(size_t)63));
+    kiln_status status = run(ctx, f, buffers, frame, in, out);
+    void *none = NULL;
+    if (!atomic_compare_exchange_strong_explicit(spare, &none, frame, memory_order_release, memory_order_relaxed))
+        kn_free_aligned(&f->alloc, frame, f->frame_bytes, 64);
+    return status;
+}
+
+kiln_status kiln_exec_call_into(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in, kiln_array *const *out)
+{
+    KILN_TRY(check_inputs(ctx, f, in));
+    KILN_TRY(check_outputs(ctx, f, in, out));
+    return run_in_frame(ctx, f, in, out);
+}
+
+kiln_status kiln_exec_call(kiln_ctx *ctx, const kiln_exec *f, kiln_array *const *in, kiln_array **out)
+{
+    for (uint32_t i = 0; i < f->nout; i++) out[i] = NULL;
+    KILN_TRY(check_inputs(ctx, f, in));
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < f->nout && status == KILN_OK; i++) status = kiln_array_create(ctx, f->out[i], &out[i]);
+    if (status == KILN_OK) status = run_in_frame(ctx, f, in, out);
+    if (status == KILN_OK) return KILN_OK;
+    for (uint32_t i = 0; i < f->nout; i++) {
+        kiln_array_release(out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}

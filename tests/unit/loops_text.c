@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of loops: errors have their line and column; what is read prints as it was written. */
+#include "loop/loop.h"
+#include "testing.h"
+
+#define HEAD "kiln loops inputs 1 outputs 1 scratch 64\nslot a: f32[9] input 0 slot x: f32[9] output 0\nslot s: f32[9] scratch 0\n"
+
+static const struct {
+    const char *text;
+    int line, column;
+    const char *says;
+} wrong[] = {
+    {"", 1, 1, "the text ends where 'kiln' is expected"},
+    {"kiln jaxpr", 1, 6, "'jaxpr' where 'loops' is expected"},
+    {"kiln loops\ninputs x {}", 2, 8, "'x' where a number is expected"},
+    {"kiln loops\nslot loop: f32[1] input 0 {}", 2, 6, "'loop' cannot name a slot"},
+    {"kiln loops inputs 1\nslot a: f32[1] input 0\nslot a: f32[1] input 0 {}", 3, 6, "a second slot of the name 'a'"},
+    {"kiln loops slot a: f33[1] input 0 {}", 1, 20, "'f33' where an element type is expected"},
+    {HEAD "{ %1 = a[9] }", 4, 3, "load: element 9 of 9"},
+    {HEAD "{ %1 = b[0] }", 4, 8, "'b' is no slot"},
+    {HEAD "{\n  x[0] = %3 }", 5, 10, "%3 is not defined here"},
+    {HEAD "{ %1 = a[0] %1 = a[1] }", 4, 13, "%1 is defined twice"},
+    {HEAD "{ %1 = a[0] x[%1] = 1.0 }", 4, 13, "store: the index has type f32 where i64 is needed"},
+    {HEAD "{ %1 = add f32 1.0 }", 4, 20, "'}' where ',' is expected"},
+    {HEAD "{ %1 = and f32 1.0, 2.0 }", 4, 3, "and: does not take f32"},
+    {HEAD "{ %1 = add i32 1, 2000000000000 }", 4, 19, "'2000000000000' is no number of type i32"},
+    {HEAD "{ %1 = plus i32 1, 2 }", 4, 8, "'plus' where an operation is expected"},
+    {HEAD "{ loop %1 in 0 .. 9 { %2 = a[%1] } x[0] = %2 }", 4, 36, "store: the value stored is defined in a block that has ended"},
+    {HEAD "{ loop %1 in 0 .. 9 width 3 { } }", 4, 3, "loop: width 3 is no power of two up to 64"},
+    {HEAD "{ %9 = loop %1 in 0 .. 9 width 4 carry %2 = i32 1 { yield %2 } }", 4, 3, "loop: a loop of width 4 carries values"},
+    {HEAD "{ loop %1 in 0 .. 9 width 4 { x[3] = 1.0 } }", 4, 31, "store: in lanes, every lane stores to the same element"},
+    {HEAD "{ loop %1 in 0 .. 9 width 4 { loop %2 in 0 .. %1 { } } }", 4, 31, "loop: bounds that differ between lanes"},
+    {HEAD "{ loop %1 in 0 .. 9 width 4 { swap x, s } }", 4, 31, "swap: inside code that runs in lanes"},
+    {HEAD "{ %9 = loop %1 in 0 .. 9 carry %2 = i32 1 { yield f32 1.0 } }", 4, 3, "loop: carries i32, yields f32"},
+    {HEAD "{ %9 = loop %1 in 0 .. 9 carry %2 = i32 1 { } }", 4, 3, "loop: yields 0 values where 1 are needed"},
+    {HEAD "{ while { yield f32 1.0 } do { } }", 4, 3, "while: the condition is no bool"},
+    {HEAD "{ %1 = lanes 8 add f32 from -0.0 block 12 for %2 in 0 .. 9 { yield f32 1.0 } }", 4, 3, "lanes: a block of 12 elements is no multiple of 8"},
+    {HEAD "{ %1 = lanes 8 sub f32 from -0.0 block 16 for %2 in 0 .. 9 { yield f32 1.0 } }", 4, 3, "lanes: no such reduction of f32"},
+    {HEAD "{ %1 = if 0 { yield f32 1.0 } else { yield i32 1 } }", 4, 3, "if: block 1 yields another type as result 0"},
+    {HEAD "{ tick 3 }", 4, 3, "tick: scope 3 of 0"},
+    {HEAD "{ x[0] = 1.0 ", 4, 14, "the text ends where a statement or '}' is expected"},
+    {HEAD "{ } more", 4, 5, "'more' where the end of the text is expected"},
+    {HEAD "{ % }", 4, 3, "'%' without the number of a value"},
+};
+
+static void errors(void **state)
+{
+    kiln_ctx *ctx = *state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        kn_arena arena;
+        kn_loops *l;
+        kn_arena_init(&arena, NULL);
+        kiln_status status = kn_loops_parse(ctx, &arena, wrong[i].text, strlen(wrong[i].text), "f", &l);
+        const kiln_diag *d = kiln_ctx_error(ctx);
+        if (status != KILN_INVALID || !strstr(d->message, wrong[i].says) || d->line != wrong[i].line || d->column != wrong[i].column) {
+            print_error("%s\ngave %d:%d: %s\nnot %d:%d: %s\n", wrong[i].text, d->line, d->column, d->message, wrong[i].line, wrong[i].column, wrong[i].says);
+            fail();
+        }
+        kn_arena_fini(&arena);
+    }
+}
+
+static const char printed[] =
+    "kiln loops\n"
+    "inputs 1 outputs 1 constants 1 scratch 128 ticks\n"
+    "counts 3 1 0 2 # nests, time loops, copies, exit copies\n"
+    "scope \"\"\n"
+    "scope \"node:\\x22spring\\x22\"\n"
+    "file \"\"\n"
+    "file \"model.yaml\"\n"
+    "slot in0: f32[9] input 0\n"
+    "slot out0: f32[9] output 0\n"
+    "slot const0: u8[3] constant 0\n"
+    "slot s3: f32[9] scratch 64\n"
+    "{\n"
+    "  at 1 1:12:5\n"
+    "  loop %1 in 0 .. 9 width 16 {\n"
+    "    %2 = in0[%1]\n"
+    "    at 1 1:13:1\n"
+    "    %3 = mul f32 %2, 0x7ff8000000000001\n"
+    "    s3[%1] = %3\n"
+    "  }\n"
+    "  %4 = lanes 16 fma f32 from -0.0 block 64 for %5 in 0 .. 9 {\n"
+    "    %6 = s3[%5]\n"
+    "    yield %6, f32 1e-07\n"
+    "  }\n"
+    "  %7 = const0[1]\n"
+    "  %8 = convert u8 %7 to i32\n"
+    "  %9, %10 = if %8 {\n"
+    "    yield %4, bool true\n"
+    "  } else {\n"
+    "    swap s3, out0\n"
+    "    yield f32 inf, bool false\n"
+    "  }\n"
+    "  %11 = while carry %12 = %9 {\n"
+    "    %13 = lt f32 %12, 100.0\n"
+    "    yield %13\n"
+    "  } do %14 {\n"
+    "    %15 = add f32 %14, 1.0\n"
+    "    tick 1\n"
+    "    yield %15\n"
+    "  }\n"
+    "  copy s3 = in0\n"
+    "}\n";
+
+static void prints(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kn_arena arena;
+    kn_loops *l;
+    char *text;
+    size_t n;
+    kn_arena_init(&arena, NULL);
+    assert_ok(ctx, kn_loops_parse(ctx, &arena, printed, sizeof printed - 1, "f", &l));
+    assert_ok(ctx, kn_loops_print(ctx, l, &text, &n));
+    assert_string_equal(text, printed);
+    assert_int_equal(n, sizeof printed - 1);
+    kiln_text_free(ctx, text, n);
+    kn_arena_fini(&arena);
+}
+
+/* Any prefix and many damaged texts: a status, never a crash. */
+static void survives_damage(void **state)
+{
+    kiln_ctx *ctx = *state;
+    char copy[sizeof printed];
+    uint64_t seed = 3;
+    for (size_t k = 0; k < 3000; k++) {
+        kn_arena arena;
+        kn_loops *l;
+        size_t n = k < sizeof printed ? k : sizeof printed - 1;
+        memcpy(copy, printed, sizeof printed);
+        for (int i = 0; k >= sizeof printed && i < 3; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            copy[(seed >> 33) % n] = printed[(seed >> 13) % n];
+        }
+        kn_arena_init(&arena, NULL);
+        kiln_status status = kn_loops_parse(ctx, &arena, copy, n, "f", &l);
+        assert_true(status == KILN_OK || status == KILN_INVALID);
+        kn_arena_fini(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(errors, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(prints, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(survives_damage, test_setup, test_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
