@@ -25,7 +25,8 @@ KILN_API const char *kiln_prog_output_name(const kiln_prog *p, uint32_t i);
 /** Equations, nested bodies counted once each. */
 KILN_API uint64_t kiln_prog_n_equations(const kiln_prog *p);
 
-/** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`).
+/** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`) or StableHLO text (`module { func.func ...`), which it
+ *  tells apart by what they hold.
  *  @param file  name used in messages
  *  Errors: KILN_INVALID with line and column. Cost: linear in the text. Threads: the context's. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_prog_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out);

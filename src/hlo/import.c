@@ -65,7 +65,7 @@ kiln_status kn_hin_all(kn_himport *h, const kn_mop *o, kn_atom **out)
 static kiln_status usable_type(kn_himport *h, const kn_mop *o, const kn_mtype *t)
 {
     if (t->kind == KN_MT_TENSOR && t->known && !t->dynamic && kiln_type_size(t->type) >= 0) return KILN_OK;
-    if (memmem(t->text.s, t->text.n, "!quant", 6))
+    if (kn_span_holds(t->text, "!quant"))
         return kn_hrefuse(h, o, "the same program in floating point (quantize and dequantize written out as arithmetic)", "quantized types are not supported: %.*s",
                           KN_SPAN_ARG(t->text));
     if (t->dynamic)

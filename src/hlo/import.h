@@ -32,6 +32,7 @@ typedef struct kn_himport {
     kn_hvalue *vals;       /* per value of the function */
     uint32_t *mark, epoch; /* per value: seen in this walk */
     uint32_t file, depth;  /* the text's own name as a file of the program; functions and regions around */
+    uint32_t region;       /* regions and called bodies around */
     bool elementwise;      /* inside a region that is applied to whole arrays */
     kn_hchecks *checks;    /* NULL: checks are left out */
 } kn_himport;
@@ -45,9 +46,20 @@ struct kn_himporter {
     int64_t extra;
 };
 
-/* Tables of the families, each sorted by name, NULL at its end. */
+/* Rows of the custom calls that are known. */
+typedef struct kn_hcall_row kn_hcall_row;
+struct kn_hcall_row {
+    const char *name;
+    kiln_status (*fn)(kn_himport *h, const kn_mop *o, const kn_hcall_row *row);
+    const kn_prim *prim;
+    const char *reason, *remedy; /* of a refusal */
+};
+
+/* Tables of the families, each sorted by name. */
 extern const kn_himporter kn_himport_element[], kn_himport_shape[], kn_himport_index[], kn_himport_reduce[], kn_himport_control[],
     kn_himport_linalg[], kn_himport_other[];
+extern const uint32_t kn_himport_n_element, kn_himport_n_shape, kn_himport_n_index, kn_himport_n_reduce, kn_himport_n_control,
+    kn_himport_n_linalg, kn_himport_n_other;
 /* The row of an operation, or NULL. */
 const kn_himporter *kn_himporter_find(kn_span name);
 
@@ -117,14 +129,16 @@ const kn_prim *kn_hcombiner(const kn_jaxpr *j, bool *swapped);
 
 /* ---- import_call.c ---- */
 kiln_status kn_himport_op(kn_himport *h, const kn_mop *o);
+bool kn_hregion_checks(const kn_mregion *r); /* do operations of the check dialect stand in it? */
 /* A program of a function; with `checks`, its results are what the checks compare. */
 kiln_status kn_himport_function(kn_mmodule *m, const kn_mfunc *f, kn_hchecks *checks, kn_prog **out);
 kiln_status kn_hcall(kn_himport *h, const kn_mop *o, kn_span callee); /* a call of a function of the module */
 
+/* ---- import_lapack.c ---- */
+kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span target); /* lapack_dpotrf_ffi and the like */
+
 /* ---- import_table.c ---- */
 kiln_status kn_hunknown(kn_himport *h, const kn_mop *o); /* the error for an operation that no row names */
 kiln_status kn_hone_replica(const kn_mmodule *m);        /* refuses modules for several replicas or partitions */
-
-#define KN_HROW_END {NULL, NULL, NULL, 0}
 
 #endif

@@ -86,15 +86,14 @@ static void leave(kn_himport *h, const outer *saved)
     h->epoch = saved->epoch;
 }
 
-/* Do operations of the check dialect stand in it? */
-static bool region_checks(const kn_mregion *r)
+bool kn_hregion_checks(const kn_mregion *r)
 {
     for (const kn_mop *o = r->ops; o; o = o->next) {
         const kn_mattr *target = kn_span_is(o->name, "stablehlo.custom_call") ? kn_mop_attr(o, "call_target_name") : NULL;
         if (o->name.n > 6 && memcmp(o->name.s, "check.", 6) == 0) return true;
         if (target && target->text.n > 6 && memcmp(target->text.s, "check.", 6) == 0) return true;
         for (uint32_t i = 0; i < o->nregions; i++)
-            if (region_checks(&o->regions[i])) return true;
+            if (kn_hregion_checks(&o->regions[i])) return true;
     }
     return false;
 }
@@ -162,11 +161,11 @@ static kiln_status inlined(kn_himport *h, const kn_mop *o, const kn_mfunc *f)
 
 kiln_status kn_hcall(kn_himport *h, const kn_mop *o, kn_span callee)
 {
-    const kn_mfunc *f;
+    const kn_mfunc *f = NULL;
     const kn_jaxpr *body;
     kn_hatoms in = {0};
     KILN_TRY(find_callee(h, o, callee, &f));
-    if (h->checks && region_checks(&f->body)) return inlined(h, o, f);
+    if (h->checks && kn_hregion_checks(&f->body)) return inlined(h, o, f);
     KILN_TRY(function(h, o, h->m->funcs.v[f->index], &body));
     for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hflatten(h, &h->vals[o->in[i]], &in));
     kn_atom *out = KN_NEWN(h->arena, kn_atom, body->nout);
@@ -223,7 +222,7 @@ static kiln_status ends_are_arrays(kn_himport *h, const kn_mfunc *f)
     for (uint32_t i = 0; i < f->nargs + f->nresults; i++) {
         const kn_mtype *t = i < f->nargs ? f->values[i].type : f->results[i - f->nargs];
         if (t->kind == KN_MT_TENSOR && t->known && !t->dynamic && kiln_type_size(t->type) >= 0) continue;
-        bool quantized = memmem(t->text.s, t->text.n, "!quant", 6) != NULL;
+        bool quantized = kn_span_holds(t->text, "!quant");
         return kn_source_fail(&h->m->src, f->at, KILN_UNSUPPORTED, "unsupported",
                               quantized ? "the same program in floating point" : "tensors of a fixed shape", "%s %u of @%.*s is %.*s%s",
                               i < f->nargs ? "argument" : "result", i < f->nargs ? i : i - f->nargs, KN_SPAN_ARG(f->name), KN_SPAN_ARG(t->text),
@@ -283,7 +282,7 @@ kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *
 {
     kn_arena arena;
     kn_mmodule *m;
-    const kn_mfunc *f;
+    const kn_mfunc *f = NULL;
     *out = NULL;
     kn_arena_init(&arena, &ctx->alloc);
     kiln_status s = kn_mlir_read(ctx, &arena, text, n, file, &m);

@@ -156,5 +156,5 @@ const kn_himporter kn_himport_control[] = {
     {"stablehlo.optimization_barrier", barrier, NULL, 0},
     {"stablehlo.tuple", tuple, NULL, 0},
     {"stablehlo.while", while_loop, NULL, 0},
-    KN_HROW_END,
 };
+const uint32_t kn_himport_n_control = sizeof kn_himport_control / sizeof *kn_himport_control;

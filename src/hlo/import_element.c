@@ -260,5 +260,5 @@ const kn_himporter kn_himport_element[] = {
     U("stablehlo.tan", tan),
     U("stablehlo.tanh", tanh),
     B("stablehlo.xor", xor),
-    KN_HROW_END,
 };
+const uint32_t kn_himport_n_element = sizeof kn_himport_element / sizeof *kn_himport_element;

@@ -146,12 +146,14 @@ kiln_status kn_hregion(kn_himport *h, const kn_mregion *region, const uint32_t *
     }
     for (uint32_t i = 0; i < n; i++) h->vals[captured[i]] = inside[i];
     h->b = &own;
+    h->region++;
     for (uint32_t i = 0; i < region->nargs; i++)
         KILN_TRY(input_of_type(h, region, h->func->values[region->args + i].type, &h->vals[region->args + i]));
     kn_hatoms results = {0};
     KILN_TRY(kn_hinline(h, region, &results));
     KILN_TRY(kn_build_finish(&own, results.v, results.n, out));
     for (uint32_t i = 0; i < n; i++) h->vals[captured[i]] = saved[i];
+    h->region--;
     h->b = outer;
     return KILN_OK;
 }

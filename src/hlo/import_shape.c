@@ -273,5 +273,5 @@ const kn_himporter kn_himport_shape[] = {
     {"stablehlo.set_dimension_size", set_dimension_size, NULL, 0},
     {"stablehlo.slice", slice, NULL, 0},
     {"stablehlo.transpose", transpose, NULL, 0},
-    KN_HROW_END,
 };
+const uint32_t kn_himport_n_shape = sizeof kn_himport_shape / sizeof *kn_himport_shape;

@@ -20,6 +20,13 @@ typedef struct kn_span {
 } kn_span;
 
 static inline bool kn_span_is(kn_span a, const char *word) { return strlen(word) == a.n && memcmp(a.s, word, a.n) == 0; }
+static inline bool kn_span_holds(kn_span a, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= a.n; i++)
+        if (memcmp(a.s + i, word, n) == 0) return true;
+    return false;
+}
 static inline bool kn_span_same(kn_span a, kn_span b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
 
 typedef struct kn_source {
@@ -248,6 +255,8 @@ static inline const kn_mattr *kn_mop_attr(const kn_mop *o, const char *name) { r
 
 /* Reads `key = value, key = value` (a DICT) out of a dialect attribute's inside. */
 kiln_status kn_mattr_body(kn_mmodule *m, const kn_mattr *dialect, kn_mattr *dict);
+/* Dimension numbers of a convolution, #stablehlo.conv<[..]x[..]->[..]>, as a list of three lists. */
+kiln_status kn_mattr_conv(kn_mmodule *m, const kn_mattr *dialect, kn_mattr *out);
 /* Integers of a list, an array or a dense constant. */
 kiln_status kn_mattr_ints(const kn_mmodule *m, const kn_mattr *a, const int64_t **v, uint32_t *n);
 /* A new array of the contents of a dense constant or a resource. */

@@ -41,3 +41,10 @@ kiln_status kn_mread_window(kn_mreader *r)
     }
     return KILN_OK;
 }
+
+kiln_status kn_mattr_conv(kn_mmodule *m, const kn_mattr *dialect, kn_mattr *out)
+{
+    kn_mreader r = {.ctx = m->src.ctx, .arena = m->arena, .module = m};
+    kn_lex_init(&r.lx, &m->src, dialect->text.s, dialect->text.s + dialect->text.n, 0);
+    return kn_mread_conv_dims(&r, out);
+}
