@@ -39,11 +39,12 @@ void bench_skip(bench *b, const char *row, const char *fmt, ...)
 
 /* ---- values ---- */
 
-static void checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst, double allowed)
+static void checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst,
+                    double allowed)
 {
     b->n_checks++;
-    json_array_append_new(b->checks, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "what", what, "a", a_name, "b", v_name, "how", how,
-                                               "largest_difference", worst, "allowed", allowed));
+    json_array_append_new(b->checks, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "what", what, "a", a_name, "b",
+                                               v_name, "how", how, "largest_difference", worst, "allowed", allowed));
 }
 
 static bool both_nan(const void *a, const void *v, size_t size)
@@ -75,7 +76,8 @@ static double shown(const void *p, size_t size)
     return d;
 }
 
-bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *v_name, const void *v, size_t bytes, size_t size)
+bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *v_name, const void *v,
+                     size_t bytes, size_t size)
 {
     const unsigned char *x = a, *y = v;
     size_t n = 0, first = 0;
@@ -87,12 +89,13 @@ bool bench_same_bits(bench *b, const char *what, const char *a_name, const void 
         checked(b, what, a_name, v_name, "bits", 0, 0);
         return true;
     }
-    bench_fail(b, "%s: %s and %s differ in %zu of %zu values; the first is number %zu: %.9g and %.9g", what, a_name, v_name, n, bytes / size,
-               first / size, shown(x + first, size), shown(y + first, size));
+    bench_fail(b, "%s: %s and %s differ in %zu of %zu values; the first is number %zu: %.9g and %.9g", what, a_name,
+               v_name, n, bytes / size, first / size, shown(x + first, size), shown(y + first, size));
     return false;
 }
 
-bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *v_name, const double *v, size_t n, double tolerance)
+bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *v_name, const double *v,
+                size_t n, double tolerance)
 {
     double scale = 0, worst = 0;
     size_t at = 0;
@@ -106,92 +109,118 @@ bool bench_near(bench *b, const char *what, const char *a_name, const double *a,
         checked(b, what, a_name, v_name, "relative to the largest value", worst, tolerance);
         return true;
     }
-    bench_fail(b, "%s: %s and %s differ by %.3g of the largest value, allowed is %.3g; value number %zu is %.9g and %.9g", what, a_name, v_name,
-               worst, tolerance, at, a[at], v[at]);
+    bench_fail(
+        b, "%s: %s and %s differ by %.3g of the largest value, allowed is %.3g; value number %zu is %.9g and %.9g",
+        what, a_name, v_name, worst, tolerance, at, a[at], v[at]);
     return false;
 }
 
 /* ---- time ---- */
 
-static double sample(const bench_side *s, uint64_t n)
+static bool sample(const bench_side *s, uint64_t n, bench_taken *t)
 {
+    *t = (bench_taken){0};
     if (s->reset) s->reset(s->user);
-    if (s->sample) return s->sample(s->user, n);
-    double start = bench_now();
+    if (s->sample) return s->sample(s->user, n, t);
+    bench_taken begin = bench_begin();
     s->loop(s->user, n);
-    return bench_now() - start;
+    *t = bench_end(begin);
+    return true;
 }
 
 /* Warms the side up and finds how many calls last `least` seconds; 0 when the side failed. */
 static uint64_t calibrate(const bench_side *s, double least)
 {
     enum { MOST = 1 << 30 };
-    if (s->calls) return sample(s, s->calls) < 0 ? 0 : s->calls;
+    bench_taken t;
+    if (s->calls) return sample(s, s->calls, &t) ? s->calls : 0;
     for (uint64_t n = 1;;) {
-        double t = sample(s, n);
-        if (t < 0) return 0;
-        if (t >= least || n >= MOST) return n;
-        double more = t > 0 ? 1.2 * least / t : 16;
+        if (!sample(s, n, &t)) return 0;
+        if (t.wall >= least || n >= MOST) return n;
+        double more = t.wall > 0 ? 1.2 * least / t.wall : 16;
         n = more > 16 ? n * 16 : (uint64_t)((double)n * more) + 1;
     }
 }
 
-enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 401 };
-
 /* One round: both sides, in turn the one and the other first. false: a side failed. */
-static bool one_round(const bench_pair *p, const uint64_t *calls, double per, size_t round, double *a, double *v)
+static bool one_round(const bench_pair *p, samples *s)
 {
-    bool two = p->b.name != NULL, swap = two && round % 2;
+    bool two = p->b.name != NULL, swap = two && s->n % 2;
     for (int k = 0; k < (two ? 2 : 1); k++) {
-        bool is_a = (k == 0) != swap;
-        double t = sample(is_a ? &p->a : &p->b, calls[is_a ? 0 : 1]);
-        if (t < 0) return false;
-        *(is_a ? a : v) = t / ((double)calls[is_a ? 0 : 1] * per);
+        int i = (k == 0) != swap ? 0 : 1;
+        bench_taken t;
+        if (!sample(i == 0 ? &p->a : &p->b, s->calls[i], &t)) return false;
+        double units = (double)s->calls[i] * (p->per > 0 ? p->per : 1);
+        s->wall[i][s->n] = t.wall / units;
+        s->processor[i][s->n] = t.processor / units;
     }
+    s->n++;
     return true;
 }
 
-static bench_result result_of(const double *a, const double *v, size_t n, bool two)
+/* The median of wall time over processor time tells that the processor was not the side's alone. */
+static bool shared(const samples *s, int side)
 {
-    bench_result r = {.a = bench_stats_of(a, n), .ratio = NAN, .difference = NAN, .error = NAN};
+    double ratio[ROUNDS_MOST];
+    for (size_t i = 0; i < s->n; i++)
+        ratio[i] = s->processor[side][i] > 0 ? s->wall[side][i] / s->processor[side][i] : 1;
+    return bench_stats_of(ratio, s->n).median > 1.03;
+}
+
+static bool scatters(const double *v, size_t n)
+{
+    bench_stats s = bench_stats_of(v, n);
+    return s.mad > 0.05 * s.median;
+}
+
+static bench_result result_of(const samples *s, bool two)
+{
+    bool busy = shared(s, 0) || (two && shared(s, 1));
+    const double(*t)[ROUNDS_MOST] = busy ? s->processor : s->wall;
+    bench_result r = {.a = bench_stats_of(t[0], s->n), .ratio = NAN, .difference = NAN, .error = NAN, .shared = busy};
     if (!two) return r;
     double d[ROUNDS_MOST];
-    for (size_t i = 0; i < n; i++) d[i] = a[i] - v[i];
-    bench_stats s = bench_stats_of(d, n);
-    r.b = bench_stats_of(v, n);
+    for (size_t i = 0; i < s->n; i++) d[i] = t[0][i] - t[1][i];
+    bench_stats of_d = bench_stats_of(d, s->n);
+    r.b = bench_stats_of(t[1], s->n);
     r.ratio = r.b.median / r.a.median;
-    r.difference = s.mean;
-    r.error = s.sd / sqrt((double)n);
+    r.difference = of_d.mean;
+    r.error = of_d.sd / sqrt((double)s->n);
     r.resolved = fabs(r.difference) > 2 * r.error;
     return r;
 }
 
+static bool take_samples(const bench *b, const bench_pair *p, samples *s)
+{
+    const double least = 2e-3; /* thousands of times what reading the clock costs, and short beside other programs */
+    double budget = (p->seconds > 0 ? p->seconds : 1.5) / (b->quick ? 5 : 1);
+    bool two = p->b.name != NULL;
+    s->calls[0] = calibrate(&p->a, least);
+    s->calls[1] = two ? calibrate(&p->b, least) : 0;
+    if (!s->calls[0] || (two && !s->calls[1])) return false;
+    double start = bench_now();
+    for (int batch = 1; batch <= BATCHES; batch++) { /* samples that scatter are followed by more of them */
+        while (s->n < ROUNDS_MOST && (s->n < ROUNDS_LEAST || bench_now() - start < batch * budget))
+            if (!one_round(p, s)) return false;
+        if (!scatters(s->wall[0], s->n) && !(two && scatters(s->wall[1], s->n))) break;
+    }
+    return true;
+}
+
 bool bench_time(bench *b, const bench_pair *p, bench_result *out)
 {
-    if (b->check_only || b->failed) {
-        json_decref(p->more);
-        return !b->failed;
+    samples *s = b->check_only || b->failed ? NULL : calloc(1, sizeof *s);
+    bool timed = s && take_samples(b, p, s);
+    if (timed) {
+        bench_result r = result_of(s, p->b.name != NULL);
+        run_row(b, p, &r, s);
+        if (out) *out = r;
+    } else if (!b->check_only && !b->failed) {
+        bench_fail(b, "%s: a side could not be timed", p->row);
     }
-    const double least = 2e-3; /* thousands of times what reading the clock costs, and short beside other programs */
-    double budget = p->seconds > 0 ? p->seconds : 1.5, per = p->per > 0 ? p->per : 1;
-    if (b->quick) budget /= 5;
-    uint64_t calls[2] = {calibrate(&p->a, least), p->b.name ? calibrate(&p->b, least) : 0};
-    bool ok = calls[0] && (calls[1] || !p->b.name);
-    double a[ROUNDS_MOST], v[ROUNDS_MOST], start = bench_now();
-    size_t n = 0;
-    while (ok && n < ROUNDS_MOST && (n < ROUNDS_LEAST || bench_now() - start < budget)) {
-        ok = one_round(p, calls, per, n, &a[n], &v[n]);
-        n += ok;
-    }
-    if (!ok) {
-        if (!b->failed) bench_fail(b, "%s: a side could not be timed", p->row);
-        json_decref(p->more);
-        return false;
-    }
-    bench_result r = result_of(a, v, n, p->b.name != NULL);
-    run_row(b, p, &r, a, v, calls);
-    if (out) *out = r;
-    return true;
+    if (!timed) json_decref(p->more);
+    free(s);
+    return !b->failed;
 }
 
 /* ---- main ---- */
@@ -224,7 +253,8 @@ static void run_case(bench *b, const bench_case *c)
     b->failed = false;
     b->checks = json_array();
     c->run(b);
-    for (size_t i = rows; i < json_array_size(b->rows); i++) json_object_set(json_array_get(b->rows, i), "values", b->checks);
+    for (size_t i = rows; i < json_array_size(b->rows); i++)
+        json_object_set(json_array_get(b->rows, i), "values", b->checks);
     json_decref(b->checks);
     b->n_failed += b->failed;
 }
@@ -257,7 +287,11 @@ static int read_options(bench *b, int argc, char **argv, const bench_case *cases
 
 int bench_main(int argc, char **argv, const char *suite, const bench_case *cases, size_t n_cases)
 {
-    bench b = {.suite = suite, .kiln = BENCH_KILN, .folder = BENCH_FOLDER, .results = BENCH_FOLDER "/results", .peers = true};
+    bench b = {.suite = suite,
+               .kiln = BENCH_KILN,
+               .folder = BENCH_FOLDER,
+               .results = BENCH_FOLDER "/results",
+               .peers = true};
     int n_names, code = read_options(&b, argc, argv, cases, n_cases, &n_names);
     if (code >= 0) return code;
     signal(SIGPIPE, SIG_IGN); /* a peer that dies is an error of its case */

@@ -39,17 +39,23 @@ bool bench_wants_peers(const bench *b);
 /* ---- values: false when they differ, said on standard error; the case is then marked failed and must not time ---- */
 
 /* `size`: bytes of one item, for naming the first that differs. Two NaNs are equal whatever their bits. */
-bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *b_name, const void *v, size_t bytes, size_t size);
+bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *b_name, const void *v,
+                     size_t bytes, size_t size);
 /* |a - b| <= tolerance * max|b| for every item. */
-bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *b_name, const double *v, size_t n, double tolerance);
+bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *b_name, const double *v,
+                size_t n, double tolerance);
 void bench_fail(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One clear line in the table: why a row is not there. */
 void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- time ---- */
 
-/* Seconds that n calls took; negative: the side failed (and has said why by bench_fail). */
-typedef double (*bench_sample_fn)(void *user, uint64_t n);
+/* What n calls took, s: on the wall, and of the processor's time. */
+typedef struct bench_taken {
+    double wall, processor;
+} bench_taken;
+/* false: the side failed (and has said why by bench_fail). */
+typedef bool (*bench_sample_fn)(void *user, uint64_t n, bench_taken *t);
 
 typedef struct bench_side {
     const char *name;
@@ -73,14 +79,14 @@ typedef struct bench_target {
 } bench_target;
 
 typedef struct bench_pair {
-    const char *row;     /* what is measured, as the table names it */
-    const char *note;    /* or NULL */
-    bench_side a, b;     /* b.name NULL: `a` alone */
-    double per;          /* what one call holds (steps); 0: 1. Times are given per unit */
-    const char *unit;    /* "step", "call" (the default) */
-    double seconds;      /* time to spend on samples; 0: 1.5 */
+    const char *row;  /* what is measured, as the table names it */
+    const char *note; /* or NULL */
+    bench_side a, b;  /* b.name NULL: `a` alone */
+    double per;       /* what one call holds (steps); 0: 1. Times are given per unit */
+    const char *unit; /* "step", "call" (the default) */
+    double seconds;   /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
     bench_target target;
-    json_t *more;        /* goes into the record; stolen; may be NULL */
+    json_t *more; /* goes into the record; stolen; may be NULL */
 } bench_pair;
 
 typedef struct bench_stats {
@@ -93,6 +99,7 @@ typedef struct bench_result {
     double ratio;             /* medians: b / a */
     double difference, error; /* mean of a - b over the pairs, and its standard error, s per unit */
     bool resolved;            /* |difference| exceeds twice the error */
+    bool shared; /* other programs took the processor meanwhile: all figures are of the processor's time */
 } bench_result;
 
 /* Times, prints the row, adds the record. false when a side failed. `out` may be NULL. */
@@ -100,14 +107,17 @@ bool bench_time(bench *b, const bench_pair *p, bench_result *out);
 
 bench_stats bench_stats_of(const double *v, size_t n);
 double bench_now(void); /* s, monotonic */
+/* Start and stop of a sample that times itself. */
+bench_taken bench_begin(void);
+bench_taken bench_end(bench_taken begin);
 /* "12.3 ns", "4.56 ms" */
 const char *bench_seconds(double s, char out[32]);
 
 /* ---- other processes ---- */
 
-/* Runs a command to its end with its output dropped; the seconds from before the fork to after the wait, or negative. `status`
- * receives the exit code, 128 + signal, or -1. */
-double bench_command(const char *const *argv, int *status);
+/* Runs a command to its end with its output dropped: its exit code, 128 + signal, or -1. Time from before the fork to after the wait
+ * is added to `t` (may be NULL). */
+int bench_command(const char *const *argv, bench_taken *t);
 
 /* A peer: a process that answers one line of JSON for each line of JSON. */
 typedef struct bench_peer bench_peer;

@@ -48,8 +48,9 @@ static void processor(json_t *o)
 {
     static const struct {
         const char *in, *out;
-    } keys[] = {{"vendor_id", "vendor"}, {"cpu family", "family"}, {"model\t", "model"}, {"model name", "name"}, {"stepping", "stepping"},
-                {"microcode", "microcode"}, {"cpu MHz", "mhz_at_start"}, {"flags", "flags"}};
+    } keys[] = {{"vendor_id", "vendor"},     {"cpu family", "family"}, {"model\t", "model"},
+                {"model name", "name"},      {"stepping", "stepping"}, {"microcode", "microcode"},
+                {"cpu MHz", "mhz_at_start"}, {"flags", "flags"}};
     FILE *f = fopen("/proc/cpuinfo", "r");
     char *line = NULL;
     size_t cap = 0;
@@ -140,7 +141,7 @@ json_t *bench_machine(int pinned)
     json_object_set_new(o, "clock_cost_s", json_real(clock_cost()));
     compilers(by);
     json_object_set_new(o, "compilers", by);
-    const char *commit = getenv("KILN_BENCH_COMMIT"); /* tools/bench sets it */
+    const char *commit = getenv("KILN_BENCH_COMMIT"); /* benchmarks/run sets it */
     if (commit && *commit) put(o, "commit", commit);
     return o;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,14 +44,23 @@ static int wait_for(pid_t pid)
     return exit_code(status);
 }
 
-double bench_command(const char *const *argv, int *status)
+/* Of all children that have ended, s. */
+static double children(void)
 {
-    double start = bench_now();
+    struct rusage u;
+    if (getrusage(RUSAGE_CHILDREN, &u) != 0) return 0;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+int bench_command(const char *const *argv, bench_taken *t)
+{
+    double before = children(), start = bench_now();
     pid_t pid = fork();
     if (pid == 0) child_command(argv);
-    *status = pid < 0 ? -1 : wait_for(pid);
+    int code = pid < 0 ? -1 : wait_for(pid);
     double end = bench_now();
-    return *status < 0 ? -1 : end - start;
+    if (t) t->wall += end - start, t->processor += children() - before;
+    return code;
 }
 
 struct bench_peer {

@@ -14,18 +14,24 @@
 void run_head(const bench *b)
 {
     const json_t *cpu = json_object_get(b->machine, "processor");
-    const char *name = json_string_value(json_object_get(cpu, "name")), *load = json_string_value(json_object_get(b->machine, "load_at_start"));
-    printf("suite %s on %s, processor %d alone; load at the start %s\n", b->suite, name ? name : "an unnamed processor",
-           (int)json_integer_value(json_object_get(b->machine, "pinned_to")), load ? load : "unknown");
-    if (load && strtod(load, NULL) > 0.5) printf("note: the machine is not quiet; ratios of interleaved samples hold better than times\n");
+    const char *name = json_string_value(json_object_get(cpu, "name")),
+               *load = json_string_value(json_object_get(b->machine, "load_at_start"));
+    printf("suite %s on %s, processor %d alone; load at the start %s\n", b->suite,
+           name ? name : "an unnamed processor", (int)json_integer_value(json_object_get(b->machine, "pinned_to")),
+           load ? load : "unknown");
+    if (load && strtod(load, NULL) > 0.5) printf("note: the machine is not quiet\n");
     if (b->check_only) return;
-    printf("median (mad) of interleaved samples; `times` is how many times as fast the first is; difference: first - second, +- standard error\n\n");
+    printf("median (mad) of interleaved samples; `times` is how many times as fast the first is; difference: first - "
+           "second, +- standard error\n"
+           "`*`: other programs took the processor meanwhile, so that the row gives the processor's time, not the "
+           "wall's\n\n");
     printf(COLUMNS, "", "", "against", "times", "difference", "target", "");
 }
 
 bool run_met(const bench_target *t, const bench_result *r)
 {
-    return t->kind == BENCH_NO_TARGET || (t->kind == BENCH_TIME_AT_MOST ? r->a.median <= t->value : r->ratio >= t->value);
+    return t->kind == BENCH_NO_TARGET ||
+           (t->kind == BENCH_TIME_AT_MOST ? r->a.median <= t->value : r->ratio >= t->value);
 }
 
 static const char *target_text(const bench_target *t, char *out, size_t bytes)
@@ -40,57 +46,69 @@ static const char *target_text(const bench_target *t, char *out, size_t bytes)
 static void side_text(const char *name, const bench_stats *s, char *out, size_t bytes)
 {
     char median[32], mad[32];
-    snprintf(out, bytes, "%s%s%s (%s)", name, *name ? " " : "", bench_seconds(s->median, median), bench_seconds(s->mad, mad));
+    snprintf(out, bytes, "%s%s%s (%s)", name, *name ? " " : "", bench_seconds(s->median, median),
+             bench_seconds(s->mad, mad));
 }
 
-static json_t *samples(const double *v, size_t n)
+static json_t *list_of(const double *v, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real(v[i]));
     return list;
 }
 
-static json_t *side_record(const char *name, const bench_stats *s, const double *v, uint64_t calls)
+static json_t *side_record(const char *name, const bench_stats *r, const samples *s, int side)
 {
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "name", name, "calls_per_sample", (json_int_t)calls, "median_s", s->median,
-                     "mad_s", s->mad, "min_s", s->min, "mean_s", s->mean, "sd_s", s->sd, "samples_s", samples(v, s->n));
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "name", name, "calls_per_sample",
+                     (json_int_t)s->calls[side], "median_s", r->median, "mad_s", r->mad, "min_s", r->min, "mean_s",
+                     r->mean, "sd_s", r->sd, "wall_s", list_of(s->wall[side], s->n), "processor_s",
+                     list_of(s->processor[side], s->n));
 }
 
-static void add_record(bench *b, const bench_pair *p, const bench_result *r, const double *a, const double *v, const uint64_t *calls)
+static void add_record(bench *b, const bench_pair *p, const bench_result *r, const samples *s)
 {
-    json_t *o = json_pack("{s:s, s:s, s:s, s:o}", "case", b->at->name, "row", p->row, "per", p->unit ? p->unit : "call", "a",
-                          side_record(p->a.name, &r->a, a, calls[0]));
+    json_t *o =
+        json_pack("{s:s, s:s, s:s, s:s, s:o}", "case", b->at->name, "row", p->row, "per", p->unit ? p->unit : "call",
+                  "time", r->shared ? "processor" : "wall", "a", side_record(p->a.name, &r->a, s, 0));
     if (p->note) json_object_set_new(o, "note", json_string(p->note));
     if (p->b.name) {
-        json_object_set_new(o, "b", side_record(p->b.name, &r->b, v, calls[1]));
+        json_object_set_new(o, "b", side_record(p->b.name, &r->b, s, 1));
         json_object_set_new(o, "ratio", json_real(r->ratio));
         json_object_set_new(o, "ratio_of_minima", json_real(r->b.min / r->a.min));
-        json_object_set_new(o, "difference", json_pack("{s:f, s:f, s:b}", "mean_s", r->difference, "standard_error_s", r->error, "resolved", r->resolved));
+        json_object_set_new(o, "difference",
+                            json_pack("{s:f, s:f, s:b}", "mean_s", r->difference, "standard_error_s", r->error,
+                                      "resolved", r->resolved));
     }
     if (p->target.kind != BENCH_NO_TARGET)
-        json_object_set_new(o, "target", json_pack("{s:s, s:f, s:b}", "kind", p->target.kind == BENCH_TIME_AT_MOST ? "seconds at most" : "ratio at least",
-                                                   "value", p->target.value, "met", run_met(&p->target, r)));
+        json_object_set_new(o, "target",
+                            json_pack("{s:s, s:f, s:b}", "kind",
+                                      p->target.kind == BENCH_TIME_AT_MOST ? "seconds at most" : "ratio at least",
+                                      "value", p->target.value, "met", run_met(&p->target, r)));
     if (p->more) json_object_set_new(o, "more", p->more);
     json_array_append_new(b->rows, o);
 }
 
-void run_row(bench *b, const bench_pair *p, const bench_result *r, const double *a, const double *v, const uint64_t *calls)
+void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples *s)
 {
     char first[64], second[96] = "", times[32] = "", difference[96] = "", target[48], d[32], e[32];
     bool met = run_met(&p->target, r);
-    side_text("", &r->a, first, sizeof first);
+    side_text(r->shared ? "*" : "", &r->a, first, sizeof first);
     if (p->b.name) {
         side_text(p->b.name, &r->b, second, sizeof second);
         snprintf(times, sizeof times, "%.*f", r->ratio >= 10 ? 1 : 3, r->ratio);
-        if (r->resolved) snprintf(difference, sizeof difference, "%s%s +- %s", r->difference > 0 ? "+" : "", bench_seconds(r->difference, d), bench_seconds(r->error, e));
+        if (r->resolved)
+            snprintf(difference, sizeof difference, "%s%s +- %s", r->difference > 0 ? "+" : "",
+                     bench_seconds(r->difference, d), bench_seconds(r->error, e));
         else snprintf(difference, sizeof difference, "below resolution (%s)", bench_seconds(2 * r->error, e));
     }
     printf(COLUMNS, p->row, first, second, times, difference, target_text(&p->target, target, sizeof target),
-           p->target.kind == BENCH_NO_TARGET ? "" : met ? "met" : "MISSED");
+           p->target.kind == BENCH_NO_TARGET ? ""
+           : met                             ? "met"
+                                             : "MISSED");
     if (p->note) printf("    %s\n", p->note);
     b->n_rows++;
     b->n_missed += !met;
-    add_record(b, p, r, a, v, calls);
+    add_record(b, p, r, s);
 }
 
 void run_foot(const bench *b)
@@ -103,7 +121,9 @@ void run_foot(const bench *b)
 static bool write_all(const bench *b, FILE *f)
 {
     char *machine = json_dumps(b->machine, JSON_INDENT(1));
-    bool ok = machine && fprintf(f, "{\"format\": \"kiln-bench/1\", \"suite\": \"%s\", \"machine\": %s,\n\"rows\": [\n", b->suite, machine) > 0;
+    bool ok =
+        machine && fprintf(f, "{\"format\": \"kiln-bench/1\", \"suite\": \"%s\", \"machine\": %s,\n\"rows\": [\n",
+                           b->suite, machine) > 0;
     free(machine);
     for (size_t i = 0; ok && i < json_array_size(b->rows); i++) {
         char *row = json_dumps(json_array_get(b->rows, i), JSON_COMPACT | JSON_REAL_PRECISION(6));

@@ -14,8 +14,17 @@ struct bench {
     json_t *machine, *rows, *checks; /* checks: those of the case at hand */
 };
 
+enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 300, BATCHES = 3 };
+
+/* Of both sides, s per unit. */
+typedef struct samples {
+    size_t n;
+    uint64_t calls[2]; /* of one sample */
+    double wall[2][ROUNDS_MOST], processor[2][ROUNDS_MOST];
+} samples;
+
 void run_head(const bench *b);
-void run_row(bench *b, const bench_pair *p, const bench_result *r, const double *a, const double *v, const uint64_t *calls);
+void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples *s);
 void run_foot(const bench *b);
 bool run_save(const bench *b); /* the whole record */
 bool run_met(const bench_target *t, const bench_result *r);

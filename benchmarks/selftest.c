@@ -39,7 +39,11 @@ static void equal_case(bench *b)
     const float nan1 = NAN, nan2 = -nan1, a[3] = {1, nan1, 0}, v[3] = {1, nan2, 0};
     assert_true(bench_same_bits(b, "x", "a", a, "v", v, sizeof a, sizeof *a));
     assert_true(bench_near(b, "x", "a", (const double[]){100, 1}, "v", (const double[]){100, 1.0009}, 2, 1e-5));
-    assert_true(bench_time(b, &(bench_pair){.row = "r", .a = BENCH_LOOP("a", count, NULL), .seconds = 0.01, .target = {BENCH_TIME_AT_MOST, 0}}, NULL));
+    assert_true(bench_time(
+        b,
+        &(bench_pair){
+            .row = "r", .a = BENCH_LOOP("a", count, NULL), .seconds = 0.01, .target = {BENCH_TIME_AT_MOST, 0}},
+        NULL));
 }
 
 static void zero_signs_case(bench *b)
@@ -55,14 +59,18 @@ static void far_case(bench *b)
     assert_false(bench_near(b, "x", "a", (const double[]){100, 1}, "v", (const double[]){100, 1.2}, 2, 1e-3));
 }
 
-static double dies(void *user, uint64_t n)
+static bool dies(void *user, uint64_t n, bench_taken *t)
 {
-    (void)user, (void)n;
-    return -1;
+    (void)user, (void)n, (void)t;
+    return false;
 }
-static void dying_case(bench *b) { assert_false(bench_time(b, &(bench_pair){.row = "r", .a = {.name = "a", .sample = dies}}, NULL)); }
+static void dying_case(bench *b)
+{
+    assert_false(bench_time(b, &(bench_pair){.row = "r", .a = {.name = "a", .sample = dies}}, NULL));
+}
 
-static const bench_case cases[] = {{"equal", "", equal_case}, {"zeros", "", zero_signs_case}, {"far", "", far_case}, {"dying", "", dying_case}};
+static const bench_case cases[] = {
+    {"equal", "", equal_case}, {"zeros", "", zero_signs_case}, {"far", "", far_case}, {"dying", "", dying_case}};
 
 static int run(const char *a, const char *b)
 {
@@ -91,14 +99,16 @@ static void exit_codes(void **state)
 
 static void processes(void **state)
 {
-    int status;
+    bench_taken t = {0};
     char why[256];
     (void)state;
-    assert_true(bench_command((const char *const[]){"true", NULL}, &status) > 0 && status == 0);
-    assert_true(bench_command((const char *const[]){"sh", "-c", "exit 3", NULL}, &status) > 0 && status == 3);
-    assert_true(bench_command((const char *const[]){"sh", "-c", "kill -9 $$", NULL}, &status) > 0 && status == 137);
-    assert_true(bench_command((const char *const[]){"/nonexistent/program", NULL}, &status) > 0 && status == 127);
-    bench_peer *p = bench_peer_start((const char *const[]){"cat", NULL}, why, sizeof why); /* answers what it is asked */
+    assert_int_equal(bench_command((const char *const[]){"true", NULL}, &t), 0);
+    assert_true(t.wall > 0);
+    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "exit 3", NULL}, NULL), 3);
+    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "kill -9 $$", NULL}, NULL), 137);
+    assert_int_equal(bench_command((const char *const[]){"/nonexistent/program", NULL}, NULL), 127);
+    bench_peer *p =
+        bench_peer_start((const char *const[]){"cat", NULL}, why, sizeof why); /* answers what it is asked */
     assert_non_null(p);
     json_t *answer = bench_peer_ask(p, json_pack("{s:i}", "n", 7), why, sizeof why);
     assert_int_equal(json_integer_value(json_object_get(answer, "n")), 7);
@@ -118,6 +128,7 @@ static void processes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(statistics), cmocka_unit_test(exit_codes), cmocka_unit_test(processes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(statistics), cmocka_unit_test(exit_codes),
+                                       cmocka_unit_test(processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,24 @@
 #include <string.h>
 #include <time.h>
 
-double bench_now(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double bench_now(void) { return seconds_of(CLOCK_MONOTONIC); }
+
+bench_taken bench_begin(void)
+{
+    return (bench_taken){.processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), .wall = bench_now()};
+}
+
+bench_taken bench_end(bench_taken begin)
+{
+    double wall = bench_now() - begin.wall;
+    return (bench_taken){.wall = wall, .processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin.processor};
 }
 
 static int by_size(const void *a, const void *b)

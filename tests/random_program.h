@@ -25,9 +25,9 @@ typedef struct rp_body {
     uint32_t n;
 } rp_body;
 
-static const int64_t rp_dims[][3] = {{0}, {1}, {3}, {8}, {2, 3}, {1, 3}, {3, 2}, {0}, {17}};
-static const uint32_t rp_ranks[] = {0, 1, 1, 1, 2, 2, 2, 1, 1};
-enum { RP_SHAPES = 9 };
+static const int64_t rp_dims[][3] = {{0}, {1}, {3}, {8}, {2, 3}, {1, 3}, {3, 2}, {0}, {17}, {2, 3, 2}};
+static const uint32_t rp_ranks[] = {0, 1, 1, 1, 2, 2, 2, 1, 1, 3};
+enum { RP_SHAPES = 10 };
 
 static uint64_t rp_bits(rp *r)
 {
@@ -158,7 +158,7 @@ static void rp_choice(rp *r, rp_body *b)
 }
 static void rp_convert(rp *r, rp_body *b)
 {
-    static const kiln_dtype to[] = {KILN_F32, KILN_F64, KILN_I32, KILN_I64, KILN_BOOL, KILN_I16, KILN_U8, KILN_F16};
+    static const kiln_dtype to[] = {KILN_F32, KILN_F64, KILN_I32, KILN_I64, KILN_BOOL, KILN_I16, KILN_U8, KILN_I8};
     kn_atom a = rp_any(r, b, "iufb");
     kiln_dtype home = rp_of(b, a).dtype;
     for (uint32_t n = 1 + rp_below(r, 3); n; n--) {
@@ -221,7 +221,7 @@ static void rp_join(rp *r, rp_body *b, kn_atom a)
     for (uint32_t i = 1; i < n; i++) in[i] = rp_some(r, b, t);
     kn_param p = KN_INT(rp_below(r, t.rank));
     a = rp_eqn(r, b, "concatenate", &p, in, n);
-    if (rp_below(r, 2)) rp_slice(r, b, a);
+    for (uint32_t i = rp_below(r, 3); i; i--) rp_slice(r, b, a);
 }
 static void rp_move(rp *r, rp_body *b)
 {
@@ -232,13 +232,17 @@ static void rp_move(rp *r, rp_body *b)
         rp_fill(r, b, a, rp_type(r, t.dtype));
         return;
     }
-    for (uint32_t d = 0; d < t.rank; d++) v[d] = t.rank - 1 - d;
+    for (uint32_t d = 0, turn = rp_below(r, t.rank); d < t.rank; d++) v[d] = rp_below(r, 2) && t.rank < 3 ? t.rank - 1 - d : (d + turn) % t.rank;
+    if (t.rank == 2) v[1] = 1 - v[0];
     switch (rp_below(r, 9)) {
     case 0: rp_slice(r, b, a); break;
     case 1: rp_pad(r, b, a); break;
     case 2: rp_dynamic(r, b, a); break;
     case 3: rp_join(r, b, a); break;
-    case 4: rp_eqn(r, b, "transpose", (kn_param[]){KN_INTS(t.rank, v)}, &a, 1); break;
+    case 4:
+        a = rp_eqn(r, b, "transpose", (kn_param[]){KN_INTS(t.rank, v)}, &a, 1);
+        if (rp_below(r, 2)) rp_eqn(r, b, "transpose", (kn_param[]){KN_INTS(t.rank, v)}, &a, 1);
+        break;
     case 5: rp_eqn(r, b, "rev", (kn_param[]){KN_INTS(1, v)}, &a, 1); break;
     case 6: { /* another dimension in front, then away again or flat */
         int64_t dims[4] = {1}, at[4];
@@ -347,6 +351,7 @@ static void rp_while(rp *r, rp_body *b)
     for (uint32_t i = 0; i < nc + nb + n; i++) {
         t[i] = i == nc + nb || rp_below(r, 4) == 0 ? KILN_SCALAR(KILN_I32) : rp_type(r, rp_dtype(r));
         in[i] = rp_some(r, b, t[i]);
+        if (i && i != nc && i < nc + nb && rp_below(r, 3) == 0) t[i] = t[i - 1], in[i] = in[i - 1]; /* a constant given twice */
     }
     kn_atom zero = rp_literal(r, b, KILN_I32, (kn_scalar){.i = 0});
     for (uint32_t i = 1; i < n; i++)
@@ -416,7 +421,7 @@ static kiln_status rp_random_input(rp *r, kiln_type t, kiln_array **out)
 }
 
 /* A traced program of about `size` equations, and its inputs, which the caller releases. */
-static kiln_status random_program(kiln_ctx *ctx, uint64_t seed, uint32_t size, kn_prog **out, kiln_array **in, uint32_t *nin)
+static inline kiln_status random_program(kiln_ctx *ctx, uint64_t seed, uint32_t size, kn_prog **out, kiln_array **in, uint32_t *nin)
 {
     rp r = {.ctx = ctx, .state = seed * 0x2545f4914f6cdd1du + 1};
     kn_prog *p;

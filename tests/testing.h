@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,6 +92,20 @@ static bool test_is_folder(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Sets a locale with a decimal comma, made for the tests when the machine has none; false when that cannot be done. */
+static bool test_set_comma_locale(void)
+{
+    char folder[512], command[2048];
+    if (setlocale(LC_ALL, "de_DE.UTF-8")) return true;
+    snprintf(folder, sizeof folder, "%s/tmp/locale", KILN_BUILD_DIR);
+    snprintf(command, sizeof command,
+             "mkdir -p %s && { test -d %s/de_DE.UTF-8 || localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8; } > /dev/null 2>&1", folder,
+             folder, folder);
+    if (system(command) != 0) return false;
+    setenv("LOCPATH", folder, 1);
+    return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
 /* ---- the n-th system call fails ---- */

@@ -11,7 +11,7 @@
 /* ---- a heavy body hangs on a spring: graphs/spring-body.yaml ---- */
 
 typedef struct limit_spring_body {
-    float spring_position, spring_velocity;       /* m, m/s */
+    float spring_position, spring_velocity;        /* m, m/s */
     float position[3], velocity[3], spin[3], q[4]; /* of the body; q: w, x, y, z */
 } limit_spring_body;
 

@@ -24,7 +24,8 @@ WIDE_INLINE int32_t largest(const rod *y, const rod *x)
 
 WIDE_INLINE double residual(const pair *y, const pair *x)
 {
-    return rods_norm(rod_squares(&y->hot, &x->hot), rod_squares(&y->cold, &x->cold), largest(&y->hot, &x->hot), largest(&y->cold, &x->cold));
+    return rods_norm(rod_squares(&y->hot, &x->hot), rod_squares(&y->cold, &x->cold), largest(&y->hot, &x->hot),
+                     largest(&y->cold, &x->cold));
 }
 
 WIDE_INLINE rod difference(const rod *y, const rod *x)

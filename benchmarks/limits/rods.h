@@ -108,14 +108,20 @@ WIDE_INLINE void rods_first(rods_trip *t)
     t->amplification = 0;
 }
 
-WIDE_INLINE double rods_estimate(double r, double amplification) { return r * (amplification > 1 ? amplification : 1); }
+WIDE_INLINE double rods_estimate(double r, double amplification)
+{
+    return r * (amplification > 1 ? amplification : 1);
+}
 
 /* The criterion; true: the iterate that was measured is the answer. */
 WIDE_INLINE bool rods_decide(rods_trip *t, double r, const limit_rods_params *p)
 {
     double a = r / t->r1, b = sqrt(r / t->r2), rho = a > b ? a : b, amplification = 0;
-    if (r < (double)INFINITY && t->r1 < (double)INFINITY && t->r2 < (double)INFINITY && t->r1 > 0 && t->r2 > 0 && rho < 1) amplification = 1 / (1 - rho);
-    bool met = t->r1 <= p->tolerance && rods_estimate(r, amplification) <= p->tolerance, at_cap = t->b >= p->max_iterations;
+    if (r < (double)INFINITY && t->r1 < (double)INFINITY && t->r2 < (double)INFINITY && t->r1 > 0 && t->r2 > 0 &&
+        rho < 1)
+        amplification = 1 / (1 - rho);
+    bool met = t->r1 <= p->tolerance && rods_estimate(r, amplification) <= p->tolerance,
+         at_cap = t->b >= p->max_iterations;
     t->iterations = at_cap ? p->max_iterations : t->b;
     t->residual = r;
     t->amplification = amplification;
@@ -136,7 +142,8 @@ WIDE_INLINE void rods_factor(rods_aitken *a, double along, double length)
 
 WIDE_INLINE void rods_report(limit_rods *s, const rods_trip *t, const limit_rods_params *p)
 {
-    double estimate = t->residual < (double)INFINITY ? rods_estimate(t->residual, t->amplification) : (double)INFINITY;
+    double estimate =
+        t->residual < (double)INFINITY ? rods_estimate(t->residual, t->amplification) : (double)INFINITY;
     s->iterations = t->iterations;
     s->total_iterations += t->iterations;
     s->residual = t->residual;

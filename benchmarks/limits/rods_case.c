@@ -6,7 +6,11 @@
 static const double pi = 3.14159265358979323846;
 
 const limit_rods_params limit_rods_case = {
-    .dt = (float)(0.2 / (LIMIT_CELLS * LIMIT_CELLS) / 0.1), .alpha = 0.1f, .length = 1, .max_iterations = 20, .tolerance = 1e-5,
+    .dt = (float)(0.2 / (LIMIT_CELLS * LIMIT_CELLS) / 0.1),
+    .alpha = 0.1f,
+    .length = 1,
+    .max_iterations = 20,
+    .tolerance = 1e-5,
 };
 
 void limit_rods_start(limit_rods *s)

@@ -12,7 +12,7 @@ typedef struct ends {
 
 /* The rest of a step's start that passes need. */
 typedef struct fixed {
-    float c, hot[2], cold[2]; /* cells 62 and 63; cells 0 and 1 */
+    float c, hot[2], cold[2];    /* cells 62 and 63; cells 0 and 1 */
     int32_t hot_bits, cold_bits; /* largest sizes of all other cells after the first pass */
 } fixed;
 
@@ -73,8 +73,13 @@ WIDE_INLINE pair first_pass(const pair *t, float c, fixed *f, ends *x, double *r
     pair rest = y;
     rest.hot.v[PARTS - 1][W - 1] = 0;
     rest.cold.v[0][0] = 0;
-    *f = (fixed){c, {t->hot.v[PARTS - 1][W - 2], rod_last(&t->hot)}, {rod_first(&t->cold), t->cold.v[0][1]}, largest(&rest.hot), largest(&rest.cold)};
-    *r = rods_norm(rod_squares(&y.hot, &t->hot), rod_squares(&y.cold, &t->cold), larger(larger(f->hot_bits, bits_of(x->hot)), largest(&t->hot)),
+    *f = (fixed){c,
+                 {t->hot.v[PARTS - 1][W - 2], rod_last(&t->hot)},
+                 {rod_first(&t->cold), t->cold.v[0][1]},
+                 largest(&rest.hot),
+                 largest(&rest.cold)};
+    *r = rods_norm(rod_squares(&y.hot, &t->hot), rod_squares(&y.cold, &t->cold),
+                   larger(larger(f->hot_bits, bits_of(x->hot)), largest(&t->hot)),
                    larger(larger(f->cold_bits, bits_of(x->cold)), largest(&t->cold)));
     return y;
 }

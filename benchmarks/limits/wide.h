@@ -23,18 +23,30 @@ WIDE_INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 WIDE_INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 WIDE_INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 /* entries one place to the left of b's, a standing before b; to the right, c standing after b */
-WIDE_INLINE vf vf_before(vf a, vf b) { return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), 15)); }
-WIDE_INLINE vf vf_after(vf b, vf c) { return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(c), _mm512_castps_si512(b), 1)); }
+WIDE_INLINE vf vf_before(vf a, vf b)
+{
+    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), 15));
+}
+WIDE_INLINE vf vf_after(vf b, vf c)
+{
+    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(c), _mm512_castps_si512(b), 1));
+}
 WIDE_INLINE bool vf_any_nonzero(vf a) { return _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ) != 0; }
 WIDE_INLINE vi vf_size(vf a) { return _mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7fffffff)); }
 WIDE_INLINE vi vi_larger(vi a, vi b) { return _mm512_max_epi32(a, b); }
 WIDE_INLINE vd vd_low(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
-WIDE_INLINE vd vd_high(vf a) { return _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1))); }
+WIDE_INLINE vd vd_high(vf a)
+{
+    return _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1)));
+}
 WIDE_INLINE vd vd_add(vd a, vd b) { return _mm512_add_pd(a, b); }
 WIDE_INLINE vd vd_sub(vd a, vd b) { return _mm512_sub_pd(a, b); }
 WIDE_INLINE vd vd_mul(vd a, vd b) { return _mm512_mul_pd(a, b); }
 WIDE_INLINE __m256d vd_half(vd a) { return _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1)); }
-WIDE_INLINE __m256i vi_half(vi a) { return _mm256_max_epi32(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1)); }
+WIDE_INLINE __m256i vi_half(vi a)
+{
+    return _mm256_max_epi32(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+}
 
 #else /* AVX2 */
 
@@ -59,7 +71,10 @@ WIDE_INLINE vf vf_after(vf b, vf c)
     __m256i over = _mm256_permute2x128_si256(_mm256_castps_si256(b), _mm256_castps_si256(c), 0x21);
     return _mm256_castsi256_ps(_mm256_alignr_epi8(over, _mm256_castps_si256(b), 4));
 }
-WIDE_INLINE bool vf_any_nonzero(vf a) { return _mm256_movemask_ps(_mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ)) != 0; }
+WIDE_INLINE bool vf_any_nonzero(vf a)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ)) != 0;
+}
 WIDE_INLINE vi vf_size(vf a) { return _mm256_and_si256(_mm256_castps_si256(a), _mm256_set1_epi32(0x7fffffff)); }
 WIDE_INLINE vi vi_larger(vi a, vi b) { return _mm256_max_epi32(a, b); }
 WIDE_INLINE vd vd_low(vf a) { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }

@@ -60,7 +60,7 @@ typedef enum kiln_dtype {
 
 KILN_API const char *kiln_dtype_name(kiln_dtype d);   /**< "f32" */
 KILN_API const char *kiln_dtype_numpy(kiln_dtype d);  /**< "float32" */
-KILN_API size_t kiln_dtype_bytes(kiln_dtype d);
+KILN_API size_t kiln_dtype_bytes(kiln_dtype d);       /**< of one element */
 KILN_API char kiln_dtype_kind(kiln_dtype d);          /**< 'b' 'i' 'u' 'f' 'c' 'k' ... */
 /** false when no dtype has this name (either spelling). */
 KILN_API bool kiln_dtype_from_name(const char *name, size_t n, kiln_dtype *out);
@@ -75,7 +75,7 @@ typedef struct kiln_type {
 #define KILN_SCALAR(dt) ((kiln_type){.dtype = (dt)})
 #define KILN_VECTOR(dt, n) ((kiln_type){(dt), 1, (const int64_t[]){(n)}})
 
-KILN_API bool kiln_type_equal(kiln_type a, kiln_type b);
+KILN_API bool kiln_type_equal(kiln_type a, kiln_type b); /**< same element type and shape */
 /** Number of elements; -1 when it does not fit in 63 bits. */
 KILN_API int64_t kiln_type_size(kiln_type t);
 /** "f32[2,3]"; as snprintf. */
@@ -83,9 +83,11 @@ KILN_API size_t kiln_type_format(kiln_type t, char *out, size_t out_bytes);
 
 typedef struct kiln_array kiln_array;
 
-/** A new array, contents zero. Errors: KILN_NOMEM; KILN_SHAPE a negative or overflowing size. Threads: any. */
+/** A new array, contents zero.
+ *  Errors: KILN_NOMEM; KILN_SHAPE a negative or overflowing size. Threads: the context's. Cost: linear in the size. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_array_create(kiln_ctx *ctx, kiln_type type, kiln_array **out);
-/** Wraps memory of the caller, which must outlive the array; `release` (may be NULL) is called with it at the end. */
+/** Wraps memory of the caller, which must outlive the array; `release` (may be NULL) is called with it at the end.
+ *  Errors: KILN_NOMEM; KILN_SHAPE. Threads: the context's. Cost: constant. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_array_wrap(kiln_ctx *ctx, kiln_type type, void *data,
                                                     void (*release)(void *ud, void *data), void *ud, kiln_array **out);
 KILN_API kiln_array *kiln_array_retain(kiln_array *a); /**< atomic; returns a */

@@ -71,7 +71,8 @@ typedef struct kiln_diag {
     char file[256];   /**< may be empty */
     int line, column;
     char message[KILN_DIAG_TEXT];
-    char excerpt[256];  /**< the source line, or empty */
+    char excerpt[256];  /**< the source line (of a long one, what stands around the place), or empty */
+    int caret;          /**< the column within `excerpt`; 0: as `column` */
     char accepted[256]; /**< what would be accepted, or empty */
     int n_notes;
     char notes[KILN_DIAG_NOTES][160];

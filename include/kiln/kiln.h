@@ -6,6 +6,7 @@
 #include "kiln/array.h"
 #include "kiln/base.h"
 #include "kiln/exec.h"
+#include "kiln/graph.h"
 #include "kiln/prog.h"
 #include "kiln/trace.h"
 

@@ -27,11 +27,15 @@ typedef struct kiln_val {
     uint32_t id; /**< 0 is no value */
 } kiln_val;
 
+/** Begins a trace.
+ *  Errors: KILN_NOMEM. Threads: the context's, until it is finished. Cost: constant. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_trace_begin(kiln_ctx *ctx, kiln_trace **out);
-/** Ends the trace and frees it. Errors: the first error of the trace. */
+/** Ends the trace and frees it, also on failure.
+ *  Errors: the first error of the trace. Threads: the context's. Cost: linear in the program. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_trace_finish(kiln_trace *t, kiln_prog **out);
 KILN_API void kiln_trace_cancel(kiln_trace *t); /**< frees an unfinished trace; NULL is fine */
 
+/** The next input of the program, and its name. */
 KILN_API kiln_val kiln_input_at(kiln_trace *t, const char *name, kiln_type type, const char *file, int line);
 /** The type is the last argument, so that a compound literal with commas may stand there. */
 #define kiln_input(t, name, ...) kiln_input_at((t), (name), (__VA_ARGS__), __FILE__, __LINE__)

@@ -82,26 +82,37 @@ void kiln_ctx_release(kiln_ctx *ctx)
 
 const kiln_diag *kiln_ctx_error(const kiln_ctx *ctx) { return &ctx->error; }
 
-/* The line of `text` that holds the place. */
-static void excerpt(char *out, size_t size, kn_place at)
+/* The line of `text` that holds the place; of a long line the part around the column. Columns count characters. */
+static void excerpt(kiln_diag *d, kn_place at)
 {
-    out[0] = 0;
-    const char *p = at.line_text;
-    if (!p) {
-        if (!at.text || at.line <= 0) return;
-        p = at.text;
-        for (int l = 1; l < at.line && p; l++) {
-            p = strchr(p, '\n');
-            if (p) p++;
-        }
-        if (!p) return;
+    enum { LONG = 160, BEFORE = 60 };
+    static const char cut[] = "...";
+    d->excerpt[0] = 0;
+    if (!at.text || at.line <= 0) return;
+    const char *p = at.text;
+    for (int l = 1; l < at.line && p; l++) {
+        p = strchr(p, '\n');
+        if (p) p++;
     }
-    size_t n = strcspn(p, "\r\n");
-    if (n >= size) n = size - 1;
-    memcpy(out, p, n);
-    out[n] = 0;
-    for (size_t i = 0; i < n; i++)
-        if (out[i] == '\t') out[i] = ' ';
+    if (!p) return;
+    size_t n = strcspn(p, "\r\n"), k = 0;
+    d->caret = at.column;
+    if (n > LONG && at.column > BEFORE) {
+        for (int skip = at.column - BEFORE; skip > 0 && n > 0; skip--)
+            do p++, n--;
+            while (n > 0 && ((unsigned char)*p & 0xc0) == 0x80);
+        memcpy(d->excerpt, cut, k = sizeof cut - 1);
+        d->caret = BEFORE + (int)k;
+    }
+    size_t room = n > LONG ? LONG : n;
+    while (room > 0 && room < n && ((unsigned char)p[room] & 0xc0) == 0x80) room--; /* whole characters */
+    if (room > sizeof d->excerpt - k - sizeof cut) room = sizeof d->excerpt - k - sizeof cut;
+    memcpy(d->excerpt + k, p, room);
+    k += room;
+    d->excerpt[k] = 0;
+    if (room < n) memcpy(d->excerpt + k, cut, sizeof cut);
+    for (size_t i = 0; i < k; i++)
+        if (d->excerpt[i] == '\t') d->excerpt[i] = ' ';
 }
 
 static void set_place(kiln_diag *d, const char *kind, kn_place at, const char *accepted)
@@ -110,7 +121,7 @@ static void set_place(kiln_diag *d, const char *kind, kn_place at, const char *a
     copy_text(d->file, sizeof d->file, at.file);
     d->line = at.line;
     d->column = at.column;
-    excerpt(d->excerpt, sizeof d->excerpt, at);
+    excerpt(d, at);
     copy_text(d->accepted, sizeof d->accepted, accepted);
 }
 
@@ -185,7 +196,8 @@ size_t kiln_diag_format(const kiln_diag *d, char *out, size_t out_bytes)
     if (d->kind[0]) append(out, out_bytes, &n, " [%s]", d->kind);
     if (d->excerpt[0]) {
         append(out, out_bytes, &n, "\n  %s", d->excerpt);
-        if (d->column > 0) append(out, out_bytes, &n, "\n  %*s^", d->column - 1, "");
+        int caret = d->caret > 0 ? d->caret : d->column;
+        if (caret > 0) append(out, out_bytes, &n, "\n  %*s^", caret - 1, "");
     }
     if (d->accepted[0]) append(out, out_bytes, &n, "\n  accepted: %s", d->accepted);
     for (int i = 0; i < d->n_notes; i++) append(out, out_bytes, &n, "\n  note: %s", d->notes[i]);

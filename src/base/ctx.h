@@ -12,8 +12,10 @@
     X(compiles)     /* programs compiled to machine code */                                        \
     X(equations)    /* equations of the programs compiled, nested ones counted once */             \
     X(lowered_ops)  /* equations after lowering and optimisation */                                \
+    X(time_loops)   /* loops of the programs themselves: scan and while, outermost ones */         \
     X(nests)        /* loop nests emitted */                                                       \
     X(copies)       /* array copies inside loops that an in-place update could not avoid */         \
+    X(exit_copies)  /* array copies at the end of loops */                                         \
     X(calls_out)    /* call sites into the table */                                                \
     X(scalar_calls) /* call sites of scalar library functions */                                   \
     X(code_bytes)                                                                                  \

@@ -132,21 +132,26 @@ const char *kn_read_double(const char *s, const char *end, double *out)
     return p;
 }
 
+/* Edit distance in which two neighbours that swapped places count once. */
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 48 };
-    size_t n = strlen(a), m = strlen(b), row[MOST + 1];
+    size_t n = strlen(a), m = strlen(b), rows[3][MOST + 1];
     if (n > MOST || m > MOST) return MOST;
+    size_t *before = rows[0], *last = rows[1], *row = rows[2];
     for (size_t j = 0; j <= m; j++) row[j] = j;
     for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
+        size_t *reuse = before;
+        before = last;
+        last = row;
+        row = reuse;
         row[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            if (up + 1 < best) best = up + 1;
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best) best = last[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best) best = before[j - 2] + 1;
             row[j] = best;
-            diagonal = up;
         }
     }
     return row[m];

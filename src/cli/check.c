@@ -3,8 +3,6 @@
 
 #include "hlo/check.h"
 
-#include <stdlib.h>
-
 static int read_only(cli *c, const cli_input *in)
 {
     kiln_prog *p;
@@ -45,6 +43,14 @@ static int check_module(cli *c, const cli_input *in)
 static int check_input(cli *c, cli_input *in)
 {
     if (in->kind == CLI_STABLEHLO) return check_module(c, in);
+    if (in->kind == CLI_GRAPH) {
+        kiln_graph *g;
+        kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
+        o.text = in->bytes.s;
+        if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
+        kiln_graph_release(g);
+        return CLI_DONE;
+    }
     if (in->kind != CLI_JAXPR) return cli_input_refuse(c, in, "programs and graphs");
     return read_only(c, in);
 }

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "run/codegen.h"
 
 #include <jansson.h>
 #include <sched.h>
@@ -15,14 +16,28 @@
 
 int cli_version(void);
 
+/* "LLVM 19.1.7", or why there is none. */
+static void llvm_version(kiln_ctx *ctx, char *out, size_t size)
+{
+    const kn_codegen *g;
+    bool there = ctx && kn_codegen_open(ctx, &g) == KILN_OK;
+    snprintf(out, size, "%s", there ? g->version : ctx ? kiln_ctx_error(ctx)->message : "unknown");
+}
+
 int cli_version(void)
 {
+    char llvm[600];
+    kiln_ctx *ctx = NULL;
+    if (kiln_ctx_create(NULL, &ctx) != KILN_OK) ctx = NULL;
+    llvm_version(ctx, llvm, sizeof llvm);
+    kiln_ctx_release(ctx);
 #if defined(__clang__)
     const char *compiler = "clang " __clang_version__;
 #else
     const char *compiler = "gcc " __VERSION__;
 #endif
     printf("kiln %s\n", kiln_version());
+    printf("code generator: %s\n", llvm);
     printf("built with %s, %s\n", compiler, KILN_BUILD_FLAGS);
     return CLI_DONE;
 }
@@ -76,7 +91,7 @@ static void noise(double *read_ns, double *percent)
     enum { READS = 1000, RUNS = 101, WORK = 20000 };
     double t0 = clock_ns();
     for (int i = 0; i < READS; i++) (void)clock_ns();
-    *read_ns = (clock_ns() - t0) / READS;
+    *read_ns = (clock_ns() - t0) / (double)READS;
     double times[RUNS];
     volatile double sink = 1;
     for (int r = 0; r < RUNS; r++) {
@@ -115,9 +130,10 @@ static void features(json_t *list)
 #endif
 }
 
-static json_t *collect(void)
+static json_t *collect(const cli *c)
 {
-    char processor[128], xxhash[32];
+    char processor[128], xxhash[32], llvm[600];
+    llvm_version(c->ctx, llvm, sizeof llvm);
     unsigned x = XXH_versionNumber();
     processor_name(processor, sizeof processor);
     snprintf(xxhash, sizeof xxhash, "%u.%u.%u", x / 10000, x / 100 % 100, x % 100);
@@ -127,9 +143,9 @@ static json_t *collect(void)
     int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     double read_ns, percent;
     noise(&read_ns, &percent);
-    return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:{s:s, s:s, s:s, s:s}, s:f, s:f}", "version", kiln_version(), "processor", processor,
+    return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:{s:s, s:s, s:s, s:s, s:s}, s:f, s:f}", "version", kiln_version(), "processor", processor,
                      "target", kn_cpu_target(), "features", list, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "allowed", allowed,
-                     "quota", group_quota(), "libraries", "zlib", zlibVersion(), "jansson", jansson_version_str(), "yaml",
+                     "quota", group_quota(), "libraries", "llvm", llvm, "zlib", zlibVersion(), "jansson", jansson_version_str(), "yaml",
                      yaml_get_version_string(), "xxhash", xxhash, "clock_read_ns", read_ns, "noise_percent", percent);
 }
 
@@ -154,7 +170,7 @@ static void print(json_t *d)
 
 static int run(cli *c)
 {
-    json_t *d = collect(), *settings = json_object();
+    json_t *d = collect(c), *settings = json_object();
     if (!d || !settings) {
         json_decref(d);
         json_decref(settings);
@@ -165,6 +181,9 @@ static int run(cli *c)
     if (text) print(d);
     for (uint32_t i = 0; i < cli_n_common; i++)
         if (cli_common[i].flags & CLI_SETTING) setting(c, &cli_common[i], settings, text);
+    const char *folder = getenv("KILN_LIBDIR"); /* the library's own: where the code generator is looked for */
+    if (text) printf("  %-14s %s\n", "libdir", folder && *folder ? folder : "beside the program or the library");
+    json_object_set_new(settings, "libdir", json_pack("{s:s, s:s}", "value", folder ? folder : "", "from", folder && *folder ? "environment" : ""));
     json_object_set_new(d, "settings", settings);
     int code = json ? cli_write_json(c, json, d) : CLI_DONE;
     json_decref(d);

@@ -179,8 +179,8 @@ static void page_about(FILE *to, const char *text)
         if (indented && !example) fputs("```\n", to);
         if (!indented && example) fputs("```\n", to);
         example = indented;
-        fprintf(to, "%.*s\n", (int)n, indented ? text + strspn(text, " ") : text);
-        if (indented) n = strcspn(text, "\n");
+        size_t skip = indented ? strspn(text, " ") : 0;
+        fprintf(to, "%.*s\n", (int)(n - skip), text + skip);
         text += n + (text[n] == '\n');
     }
     if (example) fputs("```\n", to);

@@ -45,6 +45,7 @@ int cli_fail(cli *c)
     return cli_exit_code(d->code);
 }
 
+static void complain(cli *c, kiln_status code, const char *kind, const char *fmt, va_list ap) __attribute__((format(printf, 4, 0)));
 static void complain(cli *c, kiln_status code, const char *kind, const char *fmt, va_list ap)
 {
     kiln_diag d = {.code = code};

@@ -2,7 +2,10 @@
 #include "array/array.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "ir/prim.h"
+#include "kiln/graph.h"
+#include "lower/lower.h"
+#include "opt/opt.h"
+#include "run/stages.h"
 
 static int print_signature(const kiln_prog *p)
 {
@@ -67,30 +70,98 @@ static int print_ops(cli *c, const kiln_prog *p)
     return failed ? cli_broken(c, "out of memory") : CLI_DONE;
 }
 
-static int print_program(cli *c, const kiln_prog *p)
+static int write_text(cli *c, char *text, size_t n)
 {
-    char *text;
-    size_t n;
-    if (kiln_prog_print(c->ctx, p, (unsigned)cli_int(c, "width", 80), &text, &n) != KILN_OK) return cli_fail(c);
     kiln_status status = cli_write(c, cli_text(c, "output", "-"), text, n);
     kiln_text_free(c->ctx, text, n);
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
 }
 
+static int print_program(cli *c, const kiln_prog *p)
+{
+    char *text;
+    size_t n;
+    if (kiln_prog_print(c->ctx, p, (unsigned)cli_int(c, "width", 80), &text, &n) != KILN_OK) return cli_fail(c);
+    return write_text(c, text, n);
+}
+
+static int print_any(cli *c, const kiln_prog *p)
+{
+    if (cli_has(c, "signature")) return print_signature(p);
+    if (cli_has(c, "ops")) return print_ops(c, p);
+    return print_program(c, p);
+}
+
+/* The program lowered, and optimised unless only that is asked for; --after stops the pipeline. */
+static int print_lowered(cli *c, const kiln_prog *p, bool optimise)
+{
+    kiln_prog *lowered, *optimised = NULL;
+    const kn_opt_options o = {.after = cli_text(c, "after", NULL)};
+    kiln_status status = kn_prog_runnable(c->ctx, p);
+    if (status == KILN_OK) status = kn_lower(c->ctx, p, &lowered);
+    if (status != KILN_OK) return cli_fail(c);
+    if (optimise) status = kn_optimise(c->ctx, lowered, &o, &optimised);
+    int code = status == KILN_OK ? print_any(c, optimise ? optimised : lowered) : cli_fail(c);
+    kiln_prog_release(lowered);
+    kiln_prog_release(optimised);
+    return code;
+}
+
+static int print_stage(cli *c, const kiln_prog *p)
+{
+    const char *stage = cli_text(c, "stage", cli_has(c, "after") ? "optimised" : "traced");
+    bool code_stage = strcmp(stage, "loops") == 0 || strcmp(stage, "llvm") == 0 || strcmp(stage, "asm") == 0;
+    if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
+    if (strcmp(stage, "traced") == 0) return print_any(c, p);
+    if (!code_stage) return print_lowered(c, p, strcmp(stage, "optimised") == 0);
+    if (cli_has(c, "signature") || cli_has(c, "ops")) return cli_bad(c, "usage", "--signature and --ops show programs, not --stage %s", stage);
+    char *text;
+    size_t n;
+    if (kn_compile_stage(c->ctx, p, NULL, stage, &text, &n) != KILN_OK) return cli_fail(c);
+    return write_text(c, text, n);
+}
+
+/* Of a graph: the program of one base step, or of the loop over steps. */
+static int graph_program(cli *c, cli_input *in, kiln_prog **out)
+{
+    kiln_graph *g;
+    kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
+    o.text = in->bytes.s;
+    if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
+    bool step = strcmp(cli_text(c, "program", "loop"), "step") == 0;
+    int code = kiln_graph_program(c->ctx, g, !step, out) == KILN_OK ? CLI_DONE : cli_fail(c);
+    kiln_graph_release(g);
+    return code;
+}
+
+static int read_input(cli *c, kiln_prog **out)
+{
+    cli_input in;
+    *out = NULL;
+    int code = cli_input_read(c, c->operands[0], &in);
+    if (code != CLI_DONE) return code;
+    if (in.kind == CLI_GRAPH) code = graph_program(c, &in, out);
+    else if (cli_has(c, "program")) code = cli_bad(c, "usage", "--program belongs to graphs; %s is %s", in.name, cli_input_kind_text(in.kind));
+    else if (in.kind != CLI_JAXPR) code = cli_input_refuse(c, &in, "programs and graphs");
+    else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
+    cli_input_free(c, &in);
+    return code;
+}
+
 static int run(cli *c)
 {
     kiln_prog *p;
-    int code = cli_program_read(c, c->operands[0], &p);
+    int code = read_input(c, &p);
     if (code != CLI_DONE) return code;
-    if (cli_has(c, "signature")) code = print_signature(p);
-    else if (cli_has(c, "ops")) code = print_ops(c, p);
-    else code = print_program(c, p);
+    code = print_stage(c, p);
     kiln_prog_release(p);
     return code;
 }
 
 static const cli_option options[] = {
-    {"stage", 0, CLI_CHOICE, "traced", "stage to print", 0, 0},
+    {"stage", 0, CLI_CHOICE, "traced, lowered, optimised, loops, llvm, asm", "stage to print (traced)", 0, 0},
+    {"program", 0, CLI_CHOICE, "loop, step", "of a graph: the loop over steps, or one base step (loop)", 0, 0},
+    {"after", 0, CLI_TEXT, "PASS", "stops optimisation after the first run of this pass", 0, 0},
     {"format", 0, CLI_CHOICE, "jaxpr", "form of the text", 0, 0},
     {"width", 0, CLI_INT, "N", "columns of a line; 0 is unlimited (80)", 0, 0},
     {"signature", 0, CLI_FLAG, NULL, "prints types and names of inputs and outputs, in order", 0, 0},
@@ -107,8 +178,8 @@ static const cli_option options[] = {
 const cli_command cli_show = {
     .name = "show",
     .operands = "INPUT",
-    .summary = "prints a program at any stage",
-    .about = "Examples:\n    kiln show f.jaxpr --width 120\n    kiln show f.jaxpr --signature",
+    .summary = "prints a program, or that of a graph, at any stage",
+    .about = "Examples:\n    kiln show f.jaxpr --width 120\n    kiln show f.jaxpr --stage loops\n    kiln show f.jaxpr --after cse\n    kiln show rods.yaml --program step",
     CLI_OPTIONS(options),
     .least = 1,
     .most = 1,

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subcommands, in the order of the help, and the options that all of them take. */
+/* The subcommands, one row each, in the order of the help, and the options that all of them take. */
 #include "cli/cli.h"
 
-extern const cli_command cli_eval, cli_show, cli_check, cli_prims, cli_nodes, cli_errors, cli_doctor, cli_completion_command;
+#define CLI_COMMANDS(X)                                                                            \
+    X(run)                                                                                         \
+    X(profile)                                                                                     \
+    X(eval)                                                                                        \
+    X(show)                                                                                        \
+    X(check)                                                                                       \
+    X(counts)                                                                                      \
+    X(prims)                                                                                       \
+    X(passes)                                                                                      \
+    X(nodes)                                                                                       \
+    X(errors)                                                                                      \
+    X(doctor)                                                                                      \
+    X(completion_command)
 
-const cli_command *const cli_commands[] = {
-    &cli_eval,
-    &cli_show,
-    &cli_check,
-    &cli_prims,
-    &cli_nodes,
-    &cli_errors,
-    &cli_doctor,
-    &cli_completion_command,
-    NULL,
-};
+#define DECLARE(name) extern const cli_command cli_##name;
+CLI_COMMANDS(DECLARE)
+#define ROW(name) &cli_##name,
+const cli_command *const cli_commands[] = {CLI_COMMANDS(ROW) NULL};
 
 const cli_option cli_common[] = {
     {"from", 0, CLI_TEXT, "KIND", "takes the input as KIND (jaxpr, graph, ...) whatever it looks like", 0, 0},

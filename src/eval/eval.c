@@ -251,6 +251,7 @@ kiln_status kn_prog_eval(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in,
 {
     uint32_t nout = p->main->nout;
     for (uint32_t i = 0; i < nout; i++) out[i] = NULL;
+    KILN_TRY(kn_prog_runnable(ctx, p));
     KILN_TRY(check_inputs(ctx, p, in));
     evaluator v = {.base = {.ctx = ctx, .run = run, .stop = stop}, .prog = p};
     KILN_TRY(kn_prog_new(ctx, p, &v.lowered));

@@ -304,9 +304,8 @@ void kn_group_trace(kn_stepping *c, uint32_t group)
     if (s.at_finite != UINT32_MAX) init[s.at_finite] = kiln_scalar(c->t, KILN_BOOL, 1);
     for (uint32_t i = 0; i < s.n_slots; i++) init[s.at_x + i] = c->now[s.slot[i]];
     if (s.at_aitken != UINT32_MAX) kn_aitken_start(&s, init);
-    group_scope(&s, NULL);
-    kiln_while(c->t, loop_goes_on, loop_body, &s, init, s.n_carry, out);
-    group_scope_end(&s, false);
+    kn_step_place(c, s.m->group->at);
+    kiln_while(c->t, loop_goes_on, loop_body, &s, init, s.n_carry, out); /* its parts carry scopes of their own */
     group_scope(&s, "residual");
     report(&s, out, &c->diag[group * KN_N_DIAG]);
     group_scope_end(&s, true);

@@ -24,7 +24,6 @@ static void refuse_group(refusal *f, const kn_group *g)
     refuse(f, g->subcycling, at[KN_OPTION_SUBCYCLING], "sub-cycling is", "false, and equal timesteps");
     refuse(f, g->solver == KN_LOOP_FORI, at[KN_OPTION_SOLVER], "the fixed trip count is", "ift");
     refuse(f, g->diagnostics, at[KN_OPTION_DIAGNOSTICS], "spectral diagnostics are", "false");
-    refuse(f, g->strict_convergence, at[KN_OPTION_STRICT_CONVERGENCE], "strict convergence is", "false");
 }
 
 kiln_status kn_graph_refuse_unsupported(kiln_ctx *ctx, const kn_graph_model *g)

@@ -48,6 +48,8 @@ static kiln_status declare(kn_parser *p, scope *s, kn_word name, uint32_t var)
     return KILN_OK;
 }
 
+static bool is_bound(const scope *s, kn_word name) { return s->n_slots && *slot_of(s, name) != 0; }
+
 static kiln_status read_variable(kn_parser *p, const scope *s, kn_word name, kn_atom *out)
 {
     uint32_t var = s->n_slots && !kn_word_is(name, "_") ? *slot_of(s, name) : 0;
@@ -56,12 +58,56 @@ static kiln_status read_variable(kn_parser *p, const scope *s, kn_word name, kn_
     return KILN_OK;
 }
 
-static kiln_status read_literal(kn_parser *p, scope *s, kn_atom *out)
+/* The element type that a literal of this form has when nothing else says it. */
+static kiln_dtype default_dtype(kn_word text)
+{
+    char first = *text.s;
+    if (first == 'T' || first == 'F') return KILN_BOOL;
+    if (first == '(' || text.s[text.n - 1] == 'j') return KILN_C64;
+    for (size_t i = 0; i < text.n; i++)
+        if (strchr(".enif", text.s[i])) return KILN_F32;
+    return KILN_I32;
+}
+
+/* Can a literal of this form be of that type? A float never stands for an integer, an integer may be meant as a float. */
+static bool may_be(kn_word text, kiln_dtype d)
+{
+    char kind = kiln_dtype_kind(d);
+    switch (kiln_dtype_kind(default_dtype(text))) {
+    case 'b': return kind == 'b';
+    case 'i': return kind == 'i' || kind == 'u' || kind == 'f' || kind == 'c';
+    case 'f': return kind == 'f' || kind == 'c';
+    default: return kind == 'c';
+    }
+}
+
+/* An operand: a variable, a literal, or (old dialect) a literal whose type is still to be found. */
+typedef struct operand {
+    kn_atom atom;
+    kn_word untyped; /* n 0: has its type */
+} operand;
+typedef KN_VEC(operand) operands;
+
+static kiln_status read_literal(kn_parser *p, scope *s, operand *out)
 {
     kiln_dtype d;
     kn_scalar v;
-    KILN_TRY(kn_parse_literal(p, &s->arena, &d, &v));
-    return kn_build_literal(&s->b, d, v, out);
+    bool typed;
+    KILN_TRY(kn_parse_literal(p, &s->arena, &out->untyped, &typed, &d, &v));
+    if (!typed && out->untyped.n == 0) return kn_syntax(p, p->c.at, "syntax", "2.0:f32[]", "a literal is missing");
+    if (typed ? p->any_untyped : p->any_typed)
+        return kn_syntax(p, out->untyped.s, "syntax", NULL, "literals with a type (2.0:f32[]) and without one are mixed");
+    *(typed ? &p->any_typed : &p->any_untyped) = true;
+    if (!typed) return KILN_OK;
+    out->untyped.n = 0;
+    return kn_build_literal(&s->b, d, v, &out->atom);
+}
+
+static kiln_status give_type(kn_parser *p, scope *s, operand *x, kiln_dtype d)
+{
+    kn_scalar v;
+    KILN_TRY(kn_literal_value(p, x->untyped, d, &v));
+    return kn_build_literal(&s->b, d, v, &x->atom);
 }
 
 static bool starts_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '('; }
@@ -122,6 +168,7 @@ static kiln_status read_params(kn_parser *p, scope *s, const kn_prim *prim, kn_p
         if (i == prim->nparams) return no_parameter(p, prim, key);
         if (given[i]) return kn_syntax(p, key.s, "syntax", NULL, "parameter %s is given twice", prim->params[i].name);
         given[i] = true;
+        if (prim->params[i].flags & (KN_PARAM_FROM_RESULT | KN_PARAM_INTERNAL)) p->any_implied = true;
         KILN_TRY(kn_parse_value(p, &s->arena, prim->params[i].kind, &params[i]));
     }
     return KILN_OK;
@@ -175,25 +222,35 @@ static bool at_outputs(const kn_parser *p)
     if (!kn_take_word(&look, "in") || !kn_take(&look, '(')) return false;
     const char *q = look.c.at;
     while (q < look.end && *q != ')' && *q != ',' && *q != ' ' && *q != ':') q++;
-    return !(q < look.end && *q == ')' && q > look.c.at && q[-1] == 'j' && starts_number(*look.c.at) && q + 1 < look.end && q[1] == ':');
+    bool complex = q + 1 < look.end && *q == ')' && q[1] == ':' && q > look.c.at && q[-1] == 'j' && *look.c.at != '(';
+    return !complex;
 }
 
-/* Where an equation began, and the line of its last word so far, to tell the next one from a wrapped operand. */
+/* Where an equation began, and the line of its last word so far. */
 typedef struct start {
     const char *at;
     uint32_t line, column, last_line;
 } start;
 
-static bool new_line_not_deeper(const kn_parser *p, const start *s)
+/* `nan:f32[]` is a literal, but variables may be called nan and inf, too: does one begin the next equation here? Only where the
+ * text behind the type leaves both open does the layout decide. */
+static bool binds(const kn_parser *p, kn_word w, const start *s)
 {
-    return p->c.line > s->last_line && (uint32_t)(p->c.at - p->c.line_start) <= s->column;
+    kn_parser look = *p;
+    if (kn_word_is(w, "True") || kn_word_is(w, "False")) return false;
+    look.c.at = w.s + w.n;
+    while (look.c.at < look.end && *look.c.at != ']' && *look.c.at != '\n') look.c.at++;
+    if (look.c.at < look.end) look.c.at++;
+    if (kn_take(&look, '=')) return true;
+    kn_word next = kn_peek_name(&look);
+    bool binder_next = next.n && next.s + next.n < look.end && next.s[next.n] == ':';
+    return binder_next && p->c.line > s->last_line && (uint32_t)(p->c.at - p->c.line_start) <= s->column;
 }
 
-static kiln_status read_operands(kn_parser *p, scope *s, start *begin, kn_arena *arena, void *into)
+static kiln_status read_operands(kn_parser *p, scope *s, start *begin, operands *into)
 {
-    KN_VEC(kn_atom) *atoms = into;
     for (;;) {
-        kn_atom a;
+        operand a = {0};
         begin->last_line = p->c.line;
         kn_skip(p);
         if (p->c.at == p->end || kn_peek(p) == '}' || at_outputs(p)) return KILN_OK;
@@ -204,24 +261,62 @@ static kiln_status read_operands(kn_parser *p, scope *s, start *begin, kn_arena 
             KILN_TRY(read_literal(p, s, &a));
         } else if (!w.n) {
             return kn_syntax(p, p->c.at, "syntax", "a variable, a literal, ';' or in", "'%c' cannot stand here", kn_peek(p));
-        } else if (after == ':' && is_constant_word(w) && !new_line_not_deeper(p, begin)) {
+        } else if (is_constant_word(w) && (after == ':' ? !binds(p, w, begin) : !is_bound(s, w))) {
             KILN_TRY(read_literal(p, s, &a));
-        } else if (after == ':' || after == '[' || new_line_not_deeper(p, begin)) {
+        } else if (after == ':' || after == '[') {
             return KILN_OK; /* the next equation */
         } else {
-            KILN_TRY(read_variable(p, s, w, &a));
+            KILN_TRY(read_variable(p, s, w, &a.atom));
             p->c.at += w.n;
         }
-        KILN_TRY_MEM(p->ctx, kn_push(arena, atoms, a));
+        KILN_TRY_MEM(p->ctx, kn_push(&s->arena, into, a));
     }
 }
 
-static kiln_status bind_results(kn_parser *p, scope *s, const kn_prim *prim, const start *begin, const kn_param *params,
-                                const kn_atom *in, uint32_t nin, const binders *b)
+/* The body of a call or a loop: its last inputs are the equation's last operands. */
+static const kn_jaxpr *body_of(const kn_prim *prim, const kn_param *params)
 {
-    uint32_t nout = b->names.n;
-    kn_atom *out = KN_NEWN(&s->arena, kn_atom, nout);
-    KILN_TRY_MEM(p->ctx, out);
+    for (uint32_t i = 0; i < prim->nparams; i++) {
+        const kn_param *v = &params[i];
+        if (v->kind == KN_P_TUPLE && v->n) v = &v->items[0];
+        if (v->kind == KN_P_JAXPR) return v->jaxpr;
+    }
+    return NULL;
+}
+
+/* Old dialect: a literal has the type of what it meets. */
+static kiln_status type_literals(kn_parser *p, scope *s, const kn_prim *prim, const kn_param *params, operands *in, const binders *b)
+{
+    const kn_jaxpr *body = body_of(prim, params);
+    for (uint32_t i = 0; i < in->n; i++) {
+        operand *x = &in->v[i];
+        if (!x->untyped.n) continue;
+        kiln_dtype d = default_dtype(x->untyped);
+        bool found = false;
+        uint32_t from_end = in->n - i;
+        if (body && from_end <= kn_nargs(body)) {
+            d = kn_type_of(body, body->in[body->nin - from_end]).dtype;
+            found = true;
+        }
+        for (uint32_t k = 0; !found && k < in->n; k++) {
+            if (in->v[k].untyped.n) continue;
+            kiln_dtype other = kn_build_type(&s->b, in->v[k].atom).dtype;
+            if (may_be(x->untyped, other)) d = other, found = true;
+        }
+        if (!found && b->types.n && may_be(x->untyped, b->types.v[0].dtype)) d = b->types.v[0].dtype;
+        KILN_TRY(give_type(p, s, x, d));
+        x->untyped.n = 0;
+    }
+    return KILN_OK;
+}
+
+static kiln_status bind_results(kn_parser *p, scope *s, const kn_prim *prim, const start *begin, const kn_param *params,
+                                const operands *args, const binders *b)
+{
+    uint32_t nout = b->names.n, nin = args->n;
+    kn_atom *out = KN_NEWN(&s->arena, kn_atom, nout), *in = KN_NEWN(&s->arena, kn_atom, nin);
+    KILN_TRY_MEM(p->ctx, out && in);
+    for (uint32_t i = 0; i < nin; i++) in[i] = args->v[i].atom;
     s->b.loc = (kn_loc){p->file_index, begin->line, begin->column + 1};
     KILN_TRY(kn_locate(p, begin->at, kn_build_eqn(&s->b, prim, params, in, nin, out, nout)));
     for (uint32_t i = 0; i < nout; i++) {
@@ -237,7 +332,7 @@ static kiln_status bind_results(kn_parser *p, scope *s, const kn_prim *prim, con
 static kiln_status read_equation(kn_parser *p, scope *s)
 {
     binders b = {0};
-    KN_VEC(kn_atom) in = {0};
+    operands in = {0};
     const kn_prim *prim;
     start begin = {p->c.at, p->c.line, (uint32_t)(p->c.at - p->c.line_start), p->c.line};
     kn_word w = kn_peek_name(p);
@@ -255,8 +350,9 @@ static kiln_status read_equation(kn_parser *p, scope *s)
         KILN_TRY(read_params(p, s, prim, params, given));
     }
     KILN_TRY(complete(p, at, prim, params, given, &b));
-    KILN_TRY(read_operands(p, s, &begin, &s->arena, &in));
-    return bind_results(p, s, prim, &begin, params, in.v, in.n, &b);
+    KILN_TRY(read_operands(p, s, &begin, &in));
+    if (p->any_untyped) KILN_TRY(type_literals(p, s, prim, params, &in, &b));
+    return bind_results(p, s, prim, &begin, params, &in, &b);
 }
 
 /* ---- bodies ---- */
@@ -282,19 +378,20 @@ static kiln_status read_outputs(kn_parser *p, scope *s, const kn_jaxpr **out)
     KN_VEC(kn_atom) atoms = {0};
     if (!kn_take_word(p, "in") || !kn_take(p, '(')) return kn_syntax(p, p->c.at, "syntax", "in (a, b) }", "the program is not closed: 'in (' is missing");
     while (!kn_take(p, ')')) {
-        kn_atom a;
+        operand a = {0};
         kn_skip(p);
         kn_word w = kn_peek_name(p);
-        bool constant = w.s + w.n < p->end && w.s[w.n] == ':';
+        bool constant = (w.s + w.n < p->end && w.s[w.n] == ':') || (is_constant_word(w) && !is_bound(s, w));
         if (starts_number(kn_peek(p)) || kn_peek(p) == '[' || constant) {
             KILN_TRY(read_literal(p, s, &a));
+            if (a.untyped.n) KILN_TRY(give_type(p, s, &a, default_dtype(a.untyped)));
         } else if (w.n) {
-            KILN_TRY(read_variable(p, s, w, &a));
+            KILN_TRY(read_variable(p, s, w, &a.atom));
             p->c.at += w.n;
         } else {
             return kn_syntax(p, p->c.at, "syntax", "in (a, b) }", "the program is not closed: an output is missing");
         }
-        KILN_TRY_MEM(p->ctx, kn_push(&s->names_arena, &atoms, a));
+        KILN_TRY_MEM(p->ctx, kn_push(&s->names_arena, &atoms, a.atom));
         if (!kn_take(p, ',') && kn_peek(p) != ')')
             return kn_syntax(p, p->c.at, "syntax", NULL, "the program is not closed: a comma or ')' is missing among the outputs");
     }
@@ -409,15 +506,32 @@ static kiln_status add_definition(kn_parser *p, kn_definitions *d, kn_word name)
     return KILN_OK;
 }
 
+/* The text up to `= {`: functions may be called "unnamed function". Leaves the cursor at the brace. */
+static kn_word read_definition_name(kn_parser *p)
+{
+    kn_skip(p);
+    kn_word name = {p->c.at, 0};
+    for (const char *q = p->c.at; q < p->end && *q != '{'; q++) {
+        if (*q != '=') continue;
+        kn_parser look = *p;
+        look.c.at = q + 1;
+        kn_skip(&look);
+        if (kn_peek(&look) != '{') continue;
+        name.n = (size_t)(q - name.s);
+        while (name.n && (unsigned char)name.s[name.n - 1] <= ' ') name.n--;
+        p->c = look.c;
+        return name;
+    }
+    return name;
+}
+
 /* Finds the definitions without reading them: a body may use one that stands further down. */
 static kiln_status find_definitions(kn_parser *p, kn_definitions *d)
 {
     while (kn_take_word(p, "let")) {
-        kn_word name = kn_read_name(p);
-        if (!name.n || !kn_take(p, '=')) return kn_syntax(p, p->c.at, "syntax", "let NAME = { lambda ... } in", "a definition has no name");
-        kn_skip(p);
+        kn_word name = read_definition_name(p);
+        if (!name.n) return kn_syntax(p, p->c.at, "syntax", "let NAME = { lambda ... } in", "a definition has no name or no body");
         const char *begin = p->c.at;
-        if (kn_peek(p) != '{') return kn_syntax(p, begin, "syntax", "{ lambda ... }", "body %.*s does not begin", (int)name.n, name.s);
         KILN_TRY(add_definition(p, d, name));
         if (!kn_skip_balanced(p)) return kn_syntax(p, begin, "syntax", "}", "the program is not closed");
         if (!kn_take_word(p, "in")) return kn_syntax(p, p->c.at, "syntax", "in", "'in' is missing after body %.*s", (int)name.n, name.s);
@@ -450,6 +564,7 @@ static kiln_status read_text(kn_parser *p)
     kn_skip(p);
     if (p->c.at < p->end) return kn_syntax(p, p->c.at, "syntax", NULL, "text after the program");
     p->prog->main = j;
+    p->prog->old_dialect = p->any_untyped || (p->any_implied && !p->any_typed);
     return KILN_OK;
 }
 

@@ -45,6 +45,8 @@ typedef struct kn_parser {
     kn_arena arena; /* definitions */
     kn_definitions *definitions;
     uint32_t file_index, depth;
+    bool any_typed, any_untyped; /* literals: the new dialect, the old one */
+    bool any_implied;            /* parameters that the new dialect leaves to the results' types */
 } kn_parser;
 
 /* lex.c */
@@ -74,7 +76,8 @@ kn_definition *kn_definition_find(kn_parser *p, kn_word name);
 kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out);
 /* A parameter's value, up to the blank or bracket behind it. Lives in the arena and the program. */
 kiln_status kn_parse_value(kn_parser *p, kn_arena *arena, kn_param_kind kind, kn_param *out);
-/* `value:type` */
-kiln_status kn_parse_literal(kn_parser *p, kn_arena *arena, kiln_dtype *dtype, kn_scalar *value);
+/* `value:type`. The old dialect leaves the type out: then only the text is given, to be read by kn_literal_value. */
+kiln_status kn_parse_literal(kn_parser *p, kn_arena *arena, kn_word *text, bool *typed, kiln_dtype *dtype, kn_scalar *value);
+kiln_status kn_literal_value(kn_parser *p, kn_word text, kiln_dtype d, kn_scalar *value);
 
 #endif

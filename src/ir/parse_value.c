@@ -54,29 +54,37 @@ kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out)
 
 /* ---- literals ---- */
 
-/* The text of a literal, whose end is not known before its type is: digits, signs, letters, parentheses up to the colon. */
+/* The text of a literal ends at its type, or in the old dialect, which gives none, where the next word begins. */
 static const char *literal_end(const kn_parser *p)
 {
     const char *q = p->c.at;
-    while (q < p->end && *q != ':' && *q != ' ' && *q != '\n' && *q != ';' && *q != ',' && *q != '}' && *q != '[') q++;
+    while (q < p->end && !strchr(": \n\r\t;,}[", *q) && !(*q == ')' && *p->c.at != '(')) q++;
     return q;
 }
 
-kiln_status kn_parse_literal(kn_parser *p, kn_arena *arena, kiln_dtype *dtype, kn_scalar *value)
+kiln_status kn_literal_value(kn_parser *p, kn_word text, kiln_dtype d, kn_scalar *value)
+{
+    int n = text.n < MOST_DIGITS ? (int)text.n : MOST_DIGITS;
+    const char *problem = kn_scalar_read(d, text.s, text.s + text.n, value);
+    return problem ? kn_syntax(p, text.s, "syntax", NULL, "'%.*s' %s %s[]", n, text.s, problem, kiln_dtype_name(d)) : KILN_OK;
+}
+
+kiln_status kn_parse_literal(kn_parser *p, kn_arena *arena, kn_word *text, bool *typed, kiln_dtype *dtype, kn_scalar *value)
 {
     const char *s = p->c.at, *end = literal_end(p);
     kiln_type t;
-    int n = end - s < MOST_DIGITS ? (int)(end - s) : MOST_DIGITS;
+    *text = (kn_word){s, (size_t)(end - s)};
     if (kn_peek(p) == '[') return kn_syntax(p, s, "elided", NULL, "an array constant is left out ([...]): the text cannot be run");
-    if (end == p->end || *end != ':')
-        return kn_syntax(p, s, "unsupported", "2.0:f32[]", "the literal '%.*s' has no type (the old dialect of jaxprs)", n, s);
-    p->c.at = end + 1;
+    p->c.at = end;
+    *typed = end < p->end && *end == ':';
+    if (!*typed) return KILN_OK;
+    p->c.at++;
     KILN_TRY(kn_parse_type(p, arena, &t));
-    if (t.rank) return kn_syntax(p, s, "syntax", "a scalar, as 2.0:f32[]", "the literal '%.*s' has the type of an array", n, s);
+    if (t.rank)
+        return kn_syntax(p, s, "syntax", "a scalar, as 2.0:f32[]", "the literal '%.*s' has the type of an array",
+                         text->n < MOST_DIGITS ? (int)text->n : MOST_DIGITS, s);
     *dtype = t.dtype;
-    const char *problem = kn_scalar_read(t.dtype, s, end, value);
-    if (problem) return kn_syntax(p, s, "syntax", NULL, "'%.*s' %s %s", n, s, problem, kn_type_show(t).s);
-    return KILN_OK;
+    return kn_literal_value(p, *text, t.dtype, value);
 }
 
 /* ---- values of parameters ---- */
@@ -115,11 +123,12 @@ static const char *raw_end(const kn_parser *p, uint32_t depth)
 static kiln_status read_raw(kn_parser *p, kn_arena *arena, uint32_t depth, kn_param *out)
 {
     const char *s = p->c.at, *q = raw_end(p, depth);
-    for (const char *k = s; k < q; k++)
-        if (*k == '\n') {
-            p->c.line++;
-            p->c.line_start = k + 1;
-        }
+    for (const char *k = s; k < q; k++) {
+        if ((unsigned char)*k < ' ' && *k != '\n' && *k != '\t' && *k != '\r') return kn_syntax(p, k, "syntax", NULL, "a control character");
+        if (*k != '\n') continue;
+        p->c.line++;
+        p->c.line_start = k + 1;
+    }
     p->c.at = q;
     while (q > s && (q[-1] == ' ' || q[-1] == '\n')) q--;
     if (q == s) return kn_syntax(p, s, "syntax", NULL, "a value is missing");
@@ -263,8 +272,24 @@ static kiln_status read_record(kn_parser *p, kn_arena *arena, kn_word name, uint
 static bool body_follows(const kn_parser *p)
 {
     kn_parser look = *p;
-    if (kn_take_word(&look, "let")) return kn_read_name(&look).n > 0 && kn_take(&look, '=');
+    if (kn_take_word(&look, "let")) {
+        while (look.c.at < look.end && *look.c.at != '=' && *look.c.at != ']') look.c.at++;
+        return kn_take(&look, '=') && kn_take(&look, '{');
+    }
     return kn_take(&look, '{') && kn_take_word(&look, "lambda");
+}
+
+/* The name of a body: text of any form, but a word where bodies stand in a row. */
+static kiln_status read_reference(kn_parser *p, kn_arena *arena, uint32_t depth, kn_param *out)
+{
+    kn_word w = kn_peek_name(p);
+    if (depth > 0) p->c.at += w.n;
+    else {
+        KILN_TRY(read_raw(p, arena, depth, out));
+        w.n = strlen(out->text);
+    }
+    out->kind = KN_P_JAXPR;
+    return kn_parse_reference(p, w, w.s, &out->jaxpr);
 }
 
 static kiln_status read_word(kn_parser *p, kn_arena *arena, kn_param_kind kind, uint32_t depth, kn_param *out)
@@ -275,11 +300,8 @@ static kiln_status read_word(kn_parser *p, kn_arena *arena, kn_param_kind kind, 
     if (whole && kn_word_is(w, "None")) *out = KN_NONE;
     else if (whole && kn_word_is(w, "True")) *out = KN_BOOL(true);
     else if (whole && kn_word_is(w, "False")) *out = KN_BOOL(false);
-    else if (whole && kind == KN_P_JAXPR) {
-        p->c.at = q;
-        out->kind = KN_P_JAXPR;
-        return kn_parse_reference(p, w, w.s, &out->jaxpr);
-    } else if (whole && kind == KN_P_DTYPE) {
+    else if (kind == KN_P_JAXPR) return read_reference(p, arena, depth, out);
+    else if (whole && kind == KN_P_DTYPE) {
         kiln_dtype d;
         if (!kiln_dtype_from_name(w.s, w.n, &d))
             return kn_syntax(p, w.s, "syntax", "float32, int64, ...", "no element type '%.*s'", (int)w.n, w.s);

@@ -16,7 +16,7 @@ enum {
     KN_EXPENSIVE = 1u << 4, /* not worth computing twice: transcendental functions, division */
     KN_MOVES = 1u << 5,     /* moves elements without changing them */
     KN_EFFECT = 1u << 6,    /* must be kept although nobody reads its results */
-    KN_SHARES_NAMES = 1u << 7 /* printing: `jaxpr` is the function `name`, and its variables take the names of what it is called with (jit) */
+    KN_SHARES_NAMES = 1u << 7 /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
 };
 
 /* How a base primitive becomes loops. */

@@ -8,14 +8,15 @@
 
 #include <stdlib.h>
 
-/* Names of one body's variables: 0 not named yet, k + 1 the k-th letters, or one of these. */
-enum { UNREAD = UINT32_MAX };
+/* Names of one body's variables: 0 not named yet, k + 1 the k-th letters, or this: */
+static const uint32_t UNREAD = UINT32_MAX;
 
 typedef struct printer {
     kiln_ctx *ctx;
     kn_arena arena;
     kn_layout layout;
     kn_shared shared;
+    bool old; /* dialect */
     uint32_t n_names;       /* letters given out */
     uint32_t *taken, n_taken; /* letters that shared bodies have as names, rising; those still to come */
     uint32_t n_calls;
@@ -31,7 +32,7 @@ typedef struct body {
 
 static kiln_status print_body(printer *p, body *b);
 
-static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, unsigned width, kn_text *out);
+static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, bool old, unsigned width, kn_text *out);
 
 /* ---- values ---- */
 
@@ -77,7 +78,7 @@ kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out)
         break;
     case KN_P_JAXPR: {
         enum { PYTHON_WIDTH = 80 }; /* inside a value a body is str(jaxpr), whatever the width of the text around it */
-        return print_apart(ctx, p->jaxpr, false, PYTHON_WIDTH, out);
+        return print_apart(ctx, p->jaxpr, false, false, PYTHON_WIDTH, out);
     }
     }
     return KILN_OK;
@@ -171,7 +172,7 @@ static void print_atom(printer *p, const body *b, kn_atom a, bool typed)
     if (kn_is_literal(a)) {
         const kn_lit *l = &b->j->lits[kn_literal_index(a)];
         kn_scalar_print(l->dtype, l->value, t);
-        typed = true;
+        typed = !p->old;
     } else {
         name_var(p, b, a);
         kn_text_add(t, b->names[a] == UNREAD ? "_" : letters(b->names[a] - 1, s));
@@ -257,11 +258,12 @@ static kiln_status print_value(printer *p, const kn_param *v, body *called)
     return KILN_OK;
 }
 
-static bool shows(const kn_param_spec *s, const kn_param *v)
+static bool shows(const printer *p, const kn_param_spec *s, const kn_param *v)
 {
-    if (s->flags & (KN_PARAM_FROM_RESULT | KN_PARAM_INTERNAL)) return false;
+    bool implied = s->flags & (KN_PARAM_FROM_RESULT | KN_PARAM_INTERNAL);
+    if (implied) return p->old && v->kind != KN_P_NONE;
     if ((s->flags & KN_PARAM_HIDE_NONE) && v->kind == KN_P_NONE) return false;
-    return !((s->flags & KN_PARAM_HIDE_EMPTY) && (v->kind == KN_P_INTS || v->kind == KN_P_TUPLE) && v->n == 0);
+    return p->old || !((s->flags & KN_PARAM_HIDE_EMPTY) && (v->kind == KN_P_INTS || v->kind == KN_P_TUPLE) && v->n == 0);
 }
 
 static kiln_status print_params(printer *p, const kn_eqn *e, body *called)
@@ -269,7 +271,7 @@ static kiln_status print_params(printer *p, const kn_eqn *e, body *called)
     kn_layout *l = &p->layout;
     bool any = false;
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
-        if (!shows(&e->prim->params[i], &e->params[i])) continue;
+        if (!shows(p, &e->prim->params[i], &e->params[i])) continue;
         if (!any) {
             kn_layout_open(l);
             kn_layout_nest(l, 2);
@@ -360,9 +362,9 @@ static kiln_status print_all(printer *p, const kn_jaxpr *j, bool is_program)
     return print_body(p, &b);
 }
 
-static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, unsigned width, kn_text *out)
+static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, bool old, unsigned width, kn_text *out)
 {
-    printer p = {.ctx = ctx};
+    printer p = {.ctx = ctx, .old = old};
     kn_arena_init(&p.arena, &ctx->alloc);
     kn_text_init(&p.piece, &ctx->alloc);
     kn_layout_init(&p.layout, &ctx->alloc, width, out);
@@ -373,9 +375,9 @@ static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program
     return status == KILN_OK && !ok ? kn_nomem(ctx) : status;
 }
 
-kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, kn_text *out)
+kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, bool old_dialect, kn_text *out)
 {
-    return print_apart(ctx, j, true, width, out);
+    return print_apart(ctx, j, true, old_dialect, width, out);
 }
 
 kiln_status kiln_prog_print(kiln_ctx *ctx, const kiln_prog *p, unsigned width, char **text, size_t *n)
@@ -384,7 +386,7 @@ kiln_status kiln_prog_print(kiln_ctx *ctx, const kiln_prog *p, unsigned width, c
     *text = NULL;
     *n = 0;
     kn_text_init(&t, &ctx->alloc);
-    kiln_status status = kn_print_jaxpr(ctx, p->main, width, &t);
+    kiln_status status = kn_print_jaxpr(ctx, p->main, width, p->old_dialect, &t);
     kn_text_char(&t, '\n');
     if (status == KILN_OK && t.failed) status = kn_nomem(ctx);
     if (status == KILN_OK) {

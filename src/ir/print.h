@@ -8,8 +8,9 @@
 
 enum { KN_MAX_NESTING = 256 }; /* bodies within bodies that text may hold */
 
-/* Appends `j` with the definitions of the bodies that it shares; `width` 0 is unlimited. No newline at the end. */
-kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, kn_text *out);
+/* Appends `j` with the definitions of the bodies that it shares; `width` 0 is unlimited. No newline at the end. The old dialect
+ * has literals without types, and shows what the new one leaves to the results' types. */
+kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, bool old_dialect, kn_text *out);
 /* Appends a parameter as Python's str() spells it. */
 kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out);
 

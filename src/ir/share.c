@@ -62,7 +62,7 @@ static void meet(finder *f, const kn_jaxpr *body)
 /* The called function's name without the angle brackets of <lambda>, or NULL. */
 static kiln_status name_of(finder *f, const kn_eqn *e)
 {
-    const kn_param *p = e->prim->flags & KN_SHARES_NAMES ? kn_param_of(e, "name") : NULL;
+    const kn_param *p = kn_param_of(e, "jaxpr") ? kn_param_of(e, "name") : NULL; /* jit, pjit */
     f->name = NULL;
     if (!p || p->kind != KN_P_TEXT) return KILN_OK;
     const char *s = p->text + strspn(p->text, "<>");
@@ -95,6 +95,20 @@ static kiln_status visit(finder *f, const kn_jaxpr *j)
         KILN_TRY(f->status);
     }
     return KILN_OK;
+}
+
+/* Names that could not be read back are not used. */
+static bool readable(const char *name)
+{
+    static const char marks[] = "_.- ";
+    bool first = true;
+    for (const char *s = name; *s; s++, first = false) {
+        bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_' || (unsigned char)*s >= 128;
+        if (!letter && (first || !((*s >= '0' && *s <= '9') || strchr(marks, *s)))) return false;
+    }
+    size_t n = strlen(name);
+    return n > 0 && name[n - 1] != ' ' && name[n - 1] != '-' && name[n - 1] != '.' && strcmp(name, "None") != 0 && strcmp(name, "True") != 0 &&
+           strcmp(name, "False") != 0;
 }
 
 static bool taken(const kn_shared *s, const char *name)
@@ -140,7 +154,7 @@ kiln_status kn_shared_find(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *main,
         const entry *e = &f.met.v[i];
         if (e->n < ENOUGH && e->body->neqns <= LONG_BODY) continue;
         const char *name;
-        KILN_TRY(name_body(&f, out, e->name ? e->name : "jaxpr", &name));
+        KILN_TRY(name_body(&f, out, e->name && readable(e->name) ? e->name : "jaxpr", &name));
         KILN_TRY_MEM(ctx, kn_push(arena, &out->bodies, e->body) && kn_push(arena, &out->names, name));
     }
     return index_bodies(&f, out);

@@ -28,6 +28,7 @@ static void mark_moved(const kn_loops *l, const kn_lregion *r, uint8_t *moved)
         for (uint32_t i = 0; i < r->blocks[b].inst.n; i++) {
             const kn_linst *in = &l->inst.v[r->blocks[b].inst.v[i]];
             if (in->op == KN_L_SWAP) moved[in->slot] = moved[in->slot2] = 1;
+            if (in->op == KN_L_POINT) moved[in->slot] = 1;
             if (in->region) mark_moved(l, in->region, moved);
         }
 }
@@ -241,9 +242,17 @@ static void emit_if(kn_emit *e, const kn_linst *in)
 static void emit_swap(kn_emit *e, const kn_linst *in)
 {
     kn_ll p = kn_slot_pointer(e, in->slot), q = kn_slot_pointer(e, in->slot2);
+    if (in->index) {
+        kn_ll same = LLVMBuildICmp(e->b, LLVMIntEQ, kn_slot_pointer(e, in->index - 1), q, "");
+        e->ptr[in->slot] = LLVMBuildSelect(e->b, same, q, p, "");
+        e->ptr[in->slot2] = LLVMBuildSelect(e->b, same, p, q, "");
+        return;
+    }
     e->ptr[in->slot] = q;
     e->ptr[in->slot2] = p;
 }
+
+static void emit_point(kn_emit *e, const kn_linst *in) { e->ptr[in->slot] = kn_slot_pointer(e, in->slot2); }
 
 static void emit_const(kn_emit *e, kn_lv v, const kn_linst *in)
 {
@@ -333,6 +342,7 @@ void kn_emit_block(kn_emit *e, const kn_lblock *b)
         case KN_L_WHILE: emit_while(e, in); break;
         case KN_L_IF: emit_if(e, in); break;
         case KN_L_SWAP: emit_swap(e, in); break;
+        case KN_L_POINT: emit_point(e, in); break;
         case KN_L_COPY: kn_emit_copy(e, in); break;
         case KN_L_TICK: kn_emit_tick(e, in->index); break;
         default: kn_emit_fail(e, "instruction %d has no code", (int)in->op); break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops in lanes and reductions in lanes: steps of W elements, then one step under a mask for the rest. Where the bounds are
- * constants, what is known not to happen is not emitted. */
+ * constants, what is known not to happen is not emitted. Lanes of a float minimum or maximum hold integers that are ordered as
+ * the floats are (numerics 1): one instruction an element and a level of halving, and NaN and -0.0 take their places by it. */
 #include "llvm/emit.h"
 #include "loop/vary.h"
 
@@ -10,7 +11,44 @@ typedef struct span {
     kn_ll acc; /* lanes of a reduction, or NULL */
     kiln_dtype dtype;
     unsigned w; /* 0: plain code */
+    bool keys;  /* acc holds ordered integers */
 } span;
+
+/* b ^ ((b >> 31) & 0x7fffffff), its own inverse. */
+static kn_ll flip(kn_emit *e, kiln_dtype d, unsigned w, kn_ll bits)
+{
+    LLVMTypeRef t = kn_bits_type(e, d, 0);
+    unsigned n = LLVMGetIntTypeWidth(t);
+    kn_ll top = kn_const_splat(e, LLVMConstInt(t, n - 1, false), w);
+    kn_ll rest = kn_const_splat(e, LLVMConstInt(t, ~(uint64_t)0 >> (65 - n), false), w);
+    return LLVMBuildXor(e->b, bits, LLVMBuildAnd(e->b, LLVMBuildAShr(e->b, bits, top, ""), rest, ""), "");
+}
+
+/* NaN becomes the one that wins: above infinity for max, below minus infinity for min. */
+static kn_ll key_of(const span *s, unsigned w, kn_ll x)
+{
+    kn_emit *e = s->e;
+    LLVMTypeRef t = kn_bits_type(e, s->dtype, 0);
+    unsigned n = LLVMGetIntTypeWidth(t);
+    uint64_t nan = n == 32 ? 0x7fc00000u : (uint64_t)0x7ff8 << 48;
+    if (s->r->acc == KN_S_min) nan |= (uint64_t)1 << (n - 1);
+    kn_ll bits = kn_bitcast(e, x, kn_bits_type(e, s->dtype, w));
+    bits = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, ""), kn_const_splat(e, LLVMConstInt(t, nan, false), w), bits, "");
+    return flip(e, s->dtype, w, bits);
+}
+
+static kn_ll of_key(const span *s, kn_ll key) { return kn_bitcast(s->e, flip(s->e, s->dtype, 0, key), kn_type(s->e, s->dtype, 0)); }
+
+/* a and b combined: two elements or results of blocks, or two keys. */
+static kn_ll combine(const span *s, kn_ll a, kn_ll b, unsigned w)
+{
+    kn_emit *e = s->e;
+    if (s->keys) {
+        LLVMTypeRef t = kn_bits_type(e, s->dtype, w);
+        return kn_intrinsic(e, s->r->acc == KN_S_max ? "llvm.smax" : "llvm.smin", &t, 1, (kn_ll[]){a, b}, 2);
+    }
+    return kn_emit_op(e, s->r->acc == KN_S_fma ? KN_S_add : s->r->acc, s->dtype, s->dtype, w, a, b, NULL);
+}
 
 /* The body at elements iv, iv + 1, ...; only the first `active` when a mask is given. */
 static void step(span *s, kn_ll iv, kn_ll mask)
@@ -29,8 +67,8 @@ static void step(span *s, kn_ll iv, kn_ll mask)
     if (s->acc && !e->failed) {
         bool fma = s->r->acc == KN_S_fma;
         kn_ll x = kn_value_of(e, body->yields.v[0], s->w > 0), y = fma ? kn_value_of(e, body->yields.v[1], s->w > 0) : s->acc;
-        kn_ll next = fma ? kn_emit_op(e, KN_S_fma, s->dtype, s->dtype, s->w, x, y, s->acc)
-                         : kn_emit_op(e, s->r->acc, s->dtype, s->dtype, s->w, s->acc, x, NULL);
+        if (s->keys) x = key_of(s, s->w, x);
+        kn_ll next = fma ? kn_emit_op(e, KN_S_fma, s->dtype, s->dtype, s->w, x, y, s->acc) : combine(s, s->acc, x, s->w);
         s->acc = mask ? LLVMBuildSelect(e->b, mask, next, s->acc, "") : next;
     }
     e->w = 0;
@@ -131,23 +169,22 @@ void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in)
 
 /* ---- reductions ---- */
 
-static kn_ll combine(const span *s, kn_ll a, kn_ll b, unsigned w)
-{
-    kn_sop op = s->r->acc == KN_S_fma ? KN_S_add : s->r->acc;
-    return kn_emit_op(s->e, op, s->dtype, s->dtype, w, a, b, NULL);
-}
-
 /* One block: its lanes, combined by halving. */
 static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
 {
     kn_emit *e = s->e;
-    s->acc = kn_const_splat(e, kn_const(e, s->dtype, s->r->identity), s->w);
+    kn_ll identity = kn_const(e, s->dtype, s->r->identity);
+    s->keys = (s->r->acc == KN_S_min || s->r->acc == KN_S_max) && kn_is_float(s->dtype) && s->w;
+    s->acc = kn_const_splat(e, s->keys ? key_of(s, 0, identity) : identity, s->w);
     run(s, lo, hi, full);
     kn_ll x = s->acc;
     for (unsigned w = s->w / 2; w > 1; w /= 2) x = combine(s, kn_slice(e, x, 0, w, 1), kn_slice(e, x, w, w, 1), w);
     if (!s->w) return x;
     kn_ll a = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 0), ""), b = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 1), "");
-    return combine(s, a, b, 0);
+    x = combine(s, a, b, 0);
+    if (s->keys) x = of_key(s, x);
+    s->keys = false;
+    return x;
 }
 
 /* Blocks from the left; the first one's result is taken as it is. */

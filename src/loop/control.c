@@ -4,6 +4,18 @@
  * at the end of the trip: the state is never copied. */
 #include "loop/maker.h"
 
+/* A slot that owns no buffer: it points to those of others. */
+static uint32_t pointer_slot(maker *m, const kn_slot *like)
+{
+    kn_slot s = {.kind = KN_SLOT_SCRATCH, .dtype = like->dtype, .elements = like->elements};
+    return MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->slots, s)) ? m->l->slots.n - 1 : 0;
+}
+
+static void note_swapped(maker *m, uint32_t a, uint32_t b)
+{
+    MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, a) && kn_push(&m->temp, &m->swapped, b));
+}
+
 /* A constant of a body: seen, never overwritten. */
 static place *borrowed(maker *m, place *p)
 {
@@ -23,7 +35,12 @@ static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const
     if (!MAKER_TRY_MEM(m, source && slot && holds)) return;
     for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
         place *p = from[i];
-        bool own = p && p->kind == PLACE_MEMORY && (p->owned || p->slot == target[i]);
+        bool lent = p && p->kind == PLACE_MEMORY && p->owner && p->origin == target[i];
+        bool own = lent || (p && p->kind == PLACE_MEMORY && (p->owned || p->slot == target[i]));
+        if (lent) {
+            source[i] = target[i]; /* its own swap, below */
+            continue;
+        }
         for (uint32_t k = 0; own && k < i; k++) own = source[k] != p->slot;
         if (own) {
             source[i] = p->slot;
@@ -48,10 +65,16 @@ static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const
         }
         if (a == b) continue;
         add_plain(m, (kn_linst){.op = KN_L_SWAP, .slot = slot[a], .slot2 = slot[b]});
-        MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, slot[a]) && kn_push(&m->temp, &m->swapped, slot[b]));
+        note_swapped(m, slot[a], slot[b]);
         uint32_t t = holds[a];
         holds[a] = holds[b];
         holds[b] = t;
+    }
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        place *p = from[i];
+        if (!p || p->kind != PLACE_MEMORY || !p->owner || p->origin != target[i]) continue;
+        add_plain(m, (kn_linst){.op = KN_L_SWAP, .slot = target[i], .slot2 = p->owner - 1, .index = p->slot + 1});
+        note_swapped(m, target[i], p->owner - 1);
     }
 }
 
@@ -71,9 +94,12 @@ static bool takes_over(maker *m, frame *f, const kn_eqn *e, uint32_t at, uint32_
 
 /* ---- while ---- */
 
+/* `follows`: the loop starts from an array that its trips still read (the state at the start of a step, iterated on). `slot`
+ * then points to that array first, later to the newest of two buffers: trips write `fresh`, point `slot` to it and swap it with
+ * `other`. Nothing is copied; whoever replaces the array by the result takes over the buffer `other`, if there was a trip. */
 typedef struct loop_carry {
-    bool registers;
-    uint32_t slot;
+    bool registers, follows;
+    uint32_t slot, fresh, other;
     kiln_type type;
 } loop_carry;
 
@@ -96,14 +122,49 @@ static frame *open_body(maker *m, frame *f, const kn_eqn *e, kn_lv s, uint32_t b
             place_registers(m, p, v);
         } else {
             p->slot = c[i].slot;
-            p->owned = block == 1;
+            p->owned = block == 1 && !c[i].follows;
         }
         bind_input(m, b, nconsts + i, p);
     }
     return m->status == KILN_OK ? b : NULL;
 }
 
-static void start_carry(maker *m, frame *f, const kn_eqn *e, uint32_t at, uint32_t i, loop_carry *c)
+/* Does every trip make the carry anew, and is the result wanted where the initial value stands, and nowhere else? */
+static bool may_follow(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *body, uint32_t nconsts, uint32_t at, uint32_t i)
+{
+    kn_atom a = e->in[at], y = body->out[i];
+    uint32_t old = body->in[nconsts + i];
+    const var_plan *v = &f->plan[e->out[i]];
+    if (kn_is_literal(a) || kn_is_literal(y) || y == old) return false;
+    place *p = f->at[a];
+    if (!p || p->kind != PLACE_MEMORY || !p->owned || p->owner || v->want != p->slot + 1 || v->last != (int64_t)f->j->neqns) return false;
+    if (!dead_after(f, a, f->pos)) return false;
+    for (uint32_t k = 0; k < e->nout; k++) /* a second carry may not start from it, nor end as this one's value */
+        if (k != i && (e->in[at - i + k] == a || body->out[k] == y)) return false;
+    bool made = false;
+    for (uint32_t k = 0; k < body->neqns; k++) {
+        const kn_eqn *b = &body->eqns[k];
+        bool loop = b->prim->loop == KN_LOOP_WHILE || b->prim->loop == KN_LOOP_COND || b->prim->loop == KN_LOOP_UPDATE;
+        for (uint32_t q = 0; q < b->nin; q++)
+            if (loop && b->in[q] == old) return false;
+        for (uint32_t q = 0; q < b->nout; q++) made = made || (b->out[q] == y && !loop);
+    }
+    (void)m;
+    return made;
+}
+
+static void start_following(maker *m, const place *from, loop_carry *c)
+{
+    const kn_slot like = m->l->slots.v[from->slot];
+    c->follows = true;
+    c->slot = pointer_slot(m, &like);
+    c->fresh = new_slot(m, KN_SLOT_SCRATCH, 0, like.dtype, like.elements);
+    c->other = new_slot(m, KN_SLOT_SCRATCH, 0, like.dtype, like.elements);
+    add_plain(m, (kn_linst){.op = KN_L_POINT, .slot = c->slot, .slot2 = from->slot});
+    note_swapped(m, c->fresh, c->other);
+}
+
+static void start_carry(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *body, uint32_t nconsts, uint32_t at, uint32_t i, loop_carry *c)
 {
     uint32_t var = e->out[i];
     c->type = f->j->vars[var].type;
@@ -111,6 +172,10 @@ static void start_carry(maker *m, frame *f, const kn_eqn *e, uint32_t at, uint32
     if (c->registers) return;
     if (takes_over(m, f, e, at, 0)) {
         c->slot = f->at[e->in[at]]->slot;
+        return;
+    }
+    if (may_follow(m, f, e, body, nconsts, at, i)) {
+        start_following(m, f->at[e->in[at]], c);
         return;
     }
     c->slot = slot_for(m, f, var);
@@ -126,8 +191,8 @@ static void close_while_body(maker *m, frame *b, const kn_eqn *e, kn_lv s, const
         if (c[i].registers || kn_is_literal(y)) continue;
         var_plan *v = &b->plan[y];
         if (v->def == UINT32_MAX || v->kind != PLACE_MEMORY || v->want) continue;
-        v->want = c[i].slot + 1;
-        v->guard = b->j->in[nconsts + i] + 1;
+        v->want = (c[i].follows ? c[i].fresh : c[i].slot) + 1;
+        v->guard = c[i].follows ? 0 : b->j->in[nconsts + i] + 1;
     }
     want_through(b);
     run_frame(m, b);
@@ -141,10 +206,15 @@ static void close_while_body(maker *m, frame *b, const kn_eqn *e, kn_lv s, const
             for (int64_t k = 0; v && k < kiln_type_size(c[i].type); k++) add_yield(m, s, 1, v[k]);
         } else {
             from[count] = p;
-            target[count++] = c[i].slot;
+            target[count++] = c[i].follows ? c[i].fresh : c[i].slot;
         }
     }
     settle(m, b, e, count, from, target);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!c[i].follows) continue;
+        add_plain(m, (kn_linst){.op = KN_L_POINT, .slot = c[i].slot, .slot2 = c[i].fresh});
+        add_plain(m, (kn_linst){.op = KN_L_SWAP, .slot = c[i].fresh, .slot2 = c[i].other});
+    }
     close_block(m);
 }
 
@@ -154,7 +224,7 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
     const kn_jaxpr *cond = kn_param_of(e, "cond_jaxpr")->jaxpr, *body = kn_param_of(e, "body_jaxpr")->jaxpr;
     loop_carry *c = KN_NEWN(&m->temp, loop_carry, n + 1);
     if (!MAKER_TRY_MEM(m, c)) return;
-    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) start_carry(m, f, e, ncc + nbc + i, i, &c[i]);
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) start_carry(m, f, e, body, nbc, ncc + nbc + i, i, &c[i]);
     const kn_lv **init = KN_NEWN(&m->temp, const kn_lv *, n + 1);
     if (!MAKER_TRY_MEM(m, init)) return;
     for (uint32_t i = 0; i < n; i++)
@@ -175,7 +245,14 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
     if (!f->in_loop) m->l->time_loops++;
     for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
         if (!c[i].registers) {
+            uint32_t origin = c[i].follows ? f->at[e->in[ncc + nbc + i]]->slot : 0;
             put_memory(m, f, e->out[i], c[i].slot);
+            place *p = f->at[e->out[i]];
+            if (p && c[i].follows) {
+                p->owned = false;
+                p->owner = c[i].other + 1;
+                p->origin = origin;
+            }
             continue;
         }
         int64_t size = kiln_type_size(c[i].type);

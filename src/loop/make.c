@@ -168,14 +168,14 @@ static bool joins(maker *m, frame *f, const kn_eqn *e, uint32_t result, const ro
 enum { LARGEST_GROUP = 32 };
 
 /* From result *result of equation *pos on: gathers stored values into one nest; equations in between that do not read them
- * come before it. Leaves the place where it stopped. */
+ * come before it. With ticks, it ends with the scope. Leaves the place where it stopped. */
 static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
 {
     root roots[LARGEST_GROUP];
     uint32_t n = 0, k = *pos, r = *result;
     for (bool stop = false; !stop && k < f->j->neqns && m->status == KILN_OK;) {
         const kn_eqn *e = &f->j->eqns[k];
-        if (e->prim->loop != KN_LOOP_ELEMENT) break;
+        if (e->prim->loop != KN_LOOP_ELEMENT || (m->o.ticks && e->scope != f->j->eqns[*pos].scope)) break;
         f->pos = k;
         for (; r < e->nout; r++) {
             place_kind kind = f->plan[e->out[r]].kind;
@@ -342,7 +342,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     kn_arena_init(&m->temp, &ctx->alloc);
     place_init(m);
     m->cons_cap = FIRST_TABLE;
-    bool ok = MAKER_TRY_MEM(m, m->cons = KN_NEWN(&m->temp, uint32_t, FIRST_TABLE)) && MAKER_TRY_MEM(m, m->l = KN_NEW(arena, kn_loops));
+    bool ok = m->status == KILN_OK && MAKER_TRY_MEM(m, m->cons = KN_NEWN(&m->temp, uint32_t, FIRST_TABLE)) && MAKER_TRY_MEM(m, m->l = KN_NEW(arena, kn_loops));
     if (ok) {
         m->l->arena = arena;
         ok = MAKER_TRY_MEM(m, kn_push(arena, &m->l->inst, (kn_linst){.op = KN_L_NONE})) && MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, (value_facts){0}));

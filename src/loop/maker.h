@@ -24,6 +24,8 @@ typedef struct place {
     uint32_t slot;       /* MEMORY; REGISTERS once spilled */
     bool spilled;        /* REGISTERS: a copy stands in `slot`, for indices that are not constant */
     bool owned;          /* MEMORY: may be overwritten when it is dead */
+    uint32_t owner;      /* MEMORY: the slot + 1 that owns the buffer, if `slot` only points to it; else it points to `origin` */
+    uint32_t origin;
     const kn_lv *regs;   /* REGISTERS */
     frame *frame;        /* LAZY */
     const kn_eqn *e;     /* LAZY */

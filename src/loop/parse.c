@@ -499,19 +499,26 @@ static kiln_status definition(parser *p, kn_lblock *b)
 /* swap, copy, tick, a store */
 static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
 {
-    bool swap, copy, tick;
+    bool swap, copy, point, tick, condition;
     KILN_TRY(accept(p, "swap", &swap));
     KILN_TRY(accept(p, "copy", &copy));
+    KILN_TRY(accept(p, "point", &point));
     KILN_TRY(accept(p, "tick", &tick));
     if (tick) {
         in->op = KN_L_TICK;
         return small(p, "the number of a scope", &in->index);
     }
-    if (swap || copy) {
-        in->op = swap ? KN_L_SWAP : KN_L_COPY;
+    if (swap || copy || point) {
+        in->op = swap ? KN_L_SWAP : copy ? KN_L_COPY : KN_L_POINT;
         KILN_TRY(slot(p, &in->slot));
         KILN_TRY(expect(p, swap ? "," : "="));
-        return slot(p, &in->slot2);
+        KILN_TRY(slot(p, &in->slot2));
+        if (!swap) return KILN_OK;
+        KILN_TRY(accept(p, "if", &condition));
+        if (!condition) return KILN_OK;
+        KILN_TRY(slot(p, &in->index));
+        in->index++;
+        return KILN_OK;
     }
     in->op = KN_L_STORE;
     KILN_TRY(element(p, b, in));
@@ -583,7 +590,7 @@ static kiln_status block(parser *p, kn_lblock *b)
 static kiln_status slot_line(parser *p)
 {
     static const char *const kinds[] = {"input", "output", "constant", "scratch"};
-    static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "tick", "at", "yield"};
+    static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "point", "tick", "at", "yield"};
     kn_slot s = {.kind = KN_SLOT_INPUT};
     if (p->t.kind != WORD) return unexpected(p, "the name of a slot");
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

@@ -3,7 +3,7 @@
  *
  * Does:   marks arrays of at most `register_elements` elements REGISTERS; of the rest those MEMORY that leave the body, feed a
  *         loop or branch or product, are read by several nests (or at several indices of one) at more than trivial cost, or
- *         make a kernel too large; others LAZY.
+ *         make a kernel too large; others LAZY. With ticks, also those that another scope reads.
  * Needs:  lowered program. Cost: linear in equations. */
 #include "loop/maker.h"
 
@@ -72,7 +72,7 @@ static void forward(maker *m, frame *f)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;
@@ -91,7 +91,7 @@ static bool reads_straight(const kn_jaxpr *j, const kn_eqn *e, uint32_t i)
 }
 
 /* One reading of operand i by equation e, in the nest of equation `nest` (NO_NEST: several), computed `times` times, last at `at`. */
-static void note_read(frame *f, const kn_eqn *e, uint32_t i, int64_t nest, uint32_t times, int64_t at)
+static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t nest, uint32_t times, int64_t at)
 {
     kn_atom a = e->in[i];
     if (kn_is_literal(a)) return;
@@ -103,9 +103,10 @@ static void note_read(frame *f, const kn_eqn *e, uint32_t i, int64_t nest, uint3
     if (!shared) v->reads = v->reads > UINT32_MAX / 2 ? v->reads : v->reads + (times ? times : 1);
     if (v->reads > 1 && !shared) v->nest = NO_NEST;
     if (v->kind != PLACE_LAZY) return;
+    bool foreign = m->o.ticks && f->j->eqns[v->def].scope != e->scope && !is_view(f, a); /* else its time would be the reader's */
     bool store = false;
     switch (e->prim->loop) {
-    case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > CHEAP; break;
+    case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
     case KN_LOOP_REDUCE:
     case KN_LOOP_CUMULATE: break;
     case KN_LOOP_DOT: store = !is_view(f, a); break;
@@ -114,11 +115,11 @@ static void note_read(frame *f, const kn_eqn *e, uint32_t i, int64_t nest, uint3
     case KN_LOOP_COND: store = !is_view(f, a); break;
     case KN_LOOP_NONE: store = true; break;
     }
-    if (store) v->kind = PLACE_MEMORY;
+    if (store || foreign) v->kind = PLACE_MEMORY;
 }
 
 /* Then backward: readers are decided before what they read. */
-static void backward(frame *f)
+static void backward(maker *m, frame *f)
 {
     const kn_jaxpr *j = f->j;
     for (uint32_t i = 0; i < j->nout; i++)
@@ -132,12 +133,12 @@ static void backward(frame *f)
         int64_t at = k, nest = k;
         for (uint32_t r = 0; r < e->nout; r++) {
             var_plan *v = &f->plan[e->out[r]];
-            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > CHEAP) v->kind = PLACE_MEMORY;
+            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > (float)CHEAP) v->kind = PLACE_MEMORY;
             times += v->kind == PLACE_LAZY ? v->reads : 1;
             if (v->kind == PLACE_LAZY && v->last > at) at = v->last;
             if (v->kind == PLACE_LAZY) nest = e->nout == 1 ? v->nest : NO_NEST;
         }
-        for (uint32_t i = 0; i < e->nin; i++) note_read(f, e, i, nest, times, at);
+        for (uint32_t i = 0; i < e->nin; i++) note_read(m, f, e, i, nest, times, at);
     }
 }
 
@@ -149,7 +150,7 @@ void plan_frame(maker *m, frame *f)
     for (uint32_t v = 0; v < j->nvars; v++) f->plan[v] = (var_plan){.kind = PLACE_MEMORY, .last = -1, .def = UINT32_MAX, .nest = NO_NEST};
     forced(f);
     forward(m, f);
-    backward(f);
+    backward(m, f);
 }
 
 /* Walks the lazy values below `value`. `want` 0: does it read var at all; 1: only at its own index. */

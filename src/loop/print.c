@@ -237,7 +237,11 @@ static void statements(printer *p, const kn_lblock *b)
             kn_text_add(&p->t, "] = ");
             operand(p, in->b, false);
             break;
-        case KN_L_SWAP: kn_text_printf(&p->t, "swap %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
+        case KN_L_SWAP:
+            kn_text_printf(&p->t, "swap %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2));
+            if (in->index) kn_text_printf(&p->t, " if %s", slot_name(p, in->index - 1));
+            break;
+        case KN_L_POINT: kn_text_printf(&p->t, "point %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
         case KN_L_COPY: kn_text_printf(&p->t, "copy %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
         case KN_L_TICK: kn_text_printf(&p->t, "tick %u", in->index); break;
         case KN_L_LOOP:

@@ -36,7 +36,7 @@ kn_place kn_loops_place(const kn_loops_text *where, uint32_t offset)
 static const char *op_name(const kn_linst *in)
 {
     static const char *const names[] = {"none", "const", "", "load", "store", "parameter", "result",
-                                        "loop", "lanes", "while", "if", "swap", "copy", "tick"};
+                                        "loop", "lanes", "while", "if", "swap", "point", "copy", "tick"};
     if (in->op == KN_L_SOP) return in->sop > KN_S_NONE && in->sop < KN_N_SOPS ? kn_sops[in->sop].name : "operation";
     return in->op <= KN_L_TICK ? names[in->op] : "?";
 }
@@ -218,6 +218,7 @@ static kiln_status lane_rules(verifier *v, const kn_lblock *b)
         case KN_L_LANES:
         case KN_L_WHILE:
         case KN_L_SWAP:
+        case KN_L_POINT:
         case KN_L_COPY:
         case KN_L_TICK: return fail(v, at, "inside code that runs in lanes");
         default: break;
@@ -330,6 +331,10 @@ static kiln_status instruction(verifier *v, kn_lv at)
     case KN_L_WHILE:
     case KN_L_IF: KILN_TRY(statement(v, at, in)); break;
     case KN_L_SWAP:
+        CHECK(v, at, in->index <= v->l->slots.n, "slot %u of %u", in->index - 1, v->l->slots.n);
+        KILN_TRY(two_slots(v, at, in));
+        break;
+    case KN_L_POINT:
     case KN_L_COPY: KILN_TRY(two_slots(v, at, in)); break;
     case KN_L_TICK: CHECK(v, at, in->index < v->l->n_scopes, "scope %u of %u", in->index, v->l->n_scopes); break;
     default: return fail(v, at, "stands among the instructions of a block");

@@ -3,7 +3,8 @@
  *
  *   frame     one body being built. An array that a body holds as a constant is asked for with `capture`: the main program
  *             makes a constant of it, a nested body makes an input of it, which the equation that owns the body passes.
- *   prefix    the scope of the calls around, put before the scope of every equation met (an index into the scopes)
+ *   site      the calls around: their scope, put before the scope of every equation met, and the place of the innermost one, for
+ *             equations without a place
  *
  * Recursion follows the nesting of bodies and of calls, and of composites in composites, which both are bounded by what wrote
  * the program (the parser limits nesting) and by the rules. */
@@ -19,10 +20,16 @@ typedef struct frame {
     kn_map place;          /* address of a captured array -> its number + 1 */
 } frame;
 
+typedef struct site {
+    uint32_t scope;
+    kn_loc loc;
+} site;
+
 /* Bodies lowered before, so that a body that many equations share is lowered once. */
 typedef struct done {
     const kn_jaxpr *from, *to;
-    uint32_t prefix, next; /* next: number + 1 of another one with this address */
+    site at;
+    uint32_t next; /* number + 1 of another one with this address */
 } done;
 
 typedef struct lowering {
@@ -32,11 +39,11 @@ typedef struct lowering {
     kn_map joined; /* (prefix, scope) -> scope + 1 */
     kn_map bodies; /* address -> number + 1 in done */
     KN_VEC(done) done;
-    uint32_t room;  /* equations that may still be made */
-    uint32_t depth; /* bodies open now */
+    kn_map sizes;  /* address of a body -> number + 1 in size */
+    KN_VEC(uint64_t) size;
 } lowering;
 
-enum { MAX_EQUATIONS = 1 << 24, MAX_DEPTH = 1000 };
+enum { MAX_EQUATIONS = 1 << 22, MAX_DEPTH = 1000 };
 
 /* What is called by the equation of a call: the primitive and its parameter that holds the body. */
 static const struct {
@@ -108,28 +115,26 @@ static kiln_status capture(lowering *lw, frame *f, kiln_array *value, kn_atom *o
 
 /* ---- equations ---- */
 
-static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn_eqn *e, uint32_t prefix, kn_atom *map);
+static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn_eqn *e, site at, kn_atom *map);
 
 /* Appends a body to f: its arguments are x, its results go to y. */
-static kiln_status inline_body(lowering *lw, frame *f, const kn_jaxpr *body, const kn_atom *x, uint32_t prefix, kn_atom *y)
+static kiln_status inline_body(lowering *lw, frame *f, const kn_jaxpr *body, const kn_atom *x, site at, kn_atom *y)
 {
     kn_atom *map = KN_NEWN(&lw->scratch, kn_atom, body->nvars);
     KILN_TRY_MEM(lw->ctx, map);
-    if (++lw->depth > MAX_DEPTH) return kn_fail(lw->ctx, KILN_INVALID, "calls and bodies are nested more than %d deep", MAX_DEPTH);
     for (uint32_t i = 0; i < body->nin; i++) {
-        kn_atom *at = &map[body->in[i]];
-        if (i < body->nconsts) KILN_TRY(capture(lw, f, body->consts[i], at));
-        else *at = x[i - body->nconsts];
+        kn_atom *v = &map[body->in[i]];
+        if (i < body->nconsts) KILN_TRY(capture(lw, f, body->consts[i], v));
+        else *v = x[i - body->nconsts];
     }
-    for (uint32_t k = 0; k < body->neqns; k++) KILN_TRY(lower_eqn(lw, f, body, &body->eqns[k], prefix, map));
+    for (uint32_t k = 0; k < body->neqns; k++) KILN_TRY(lower_eqn(lw, f, body, &body->eqns[k], at, map));
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < body->nout; i++) y[i] = kn_build_map(&f->b, body, body->out[i], map, &status);
-    lw->depth--;
     return status;
 }
 
 /* A composite: what its rule gives is a body of its own, appended as a call would be. Literals stay visible to the rule. */
-static kiln_status apply_rule(lowering *lw, frame *f, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, uint32_t prefix, kn_atom *y)
+static kiln_status apply_rule(lowering *lw, frame *f, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, site at, kn_atom *y)
 {
     kn_build b;
     kn_build_init(&b, lw->ctx, lw->out);
@@ -151,12 +156,12 @@ static kiln_status apply_rule(lowering *lw, frame *f, const kn_jaxpr *j, const k
     KILN_TRY_NOTE(lw->ctx, kn_lower_rule(j, e)(NULL, &b, j, e, in, out), "while lowering %s", e->prim->name);
     const kn_jaxpr *body;
     KILN_TRY(kn_build_finish(&b, out, e->nout, &body));
-    return inline_body(lw, f, body, args, prefix, y);
+    return inline_body(lw, f, body, args, at, y);
 }
 
 /* ---- bodies of base primitives ---- */
 
-static kiln_status lower_into(lowering *lw, frame *f, const kn_jaxpr *body, uint32_t prefix, kn_atom **out)
+static kiln_status lower_into(lowering *lw, frame *f, const kn_jaxpr *body, site at, kn_atom **out)
 {
     kn_atom *x = KN_NEWN(&lw->scratch, kn_atom, kn_nargs(body));
     *out = KN_NEWN(&lw->scratch, kn_atom, body->nout);
@@ -164,11 +169,11 @@ static kiln_status lower_into(lowering *lw, frame *f, const kn_jaxpr *body, uint
     kn_build_init(&f->b, lw->ctx, lw->out);
     for (uint32_t i = 0; i < kn_nargs(body); i++)
         KILN_TRY(kn_build_input(&f->b, kn_type_of(body, body->in[body->nconsts + i]), &x[i]));
-    return inline_body(lw, f, body, x, prefix, *out);
+    return inline_body(lw, f, body, x, at, *out);
 }
 
-/* Ends a body's frame: the captured arrays `list` become arguments number `at` and on. */
-static kiln_status finish_body(lowering *lw, frame *f, const kn_atom *out, uint32_t nout, uint32_t at, kiln_array *const *list,
+/* Ends a body's frame: the captured arrays `list` become arguments number `first` and on. */
+static kiln_status finish_body(lowering *lw, frame *f, const kn_atom *out, uint32_t nout, uint32_t first, kiln_array *const *list,
                                uint32_t n, const kn_jaxpr **body)
 {
     kn_atom atom;
@@ -177,41 +182,41 @@ static kiln_status finish_body(lowering *lw, frame *f, const kn_atom *out, uint3
         uint32_t own = f->b.args.n - n;
         kn_atom *order = KN_NEWN(&lw->scratch, kn_atom, f->b.args.n);
         KILN_TRY_MEM(lw->ctx, order);
-        memcpy(order, f->b.args.v, at * sizeof *order);
-        for (uint32_t i = 0; i < n; i++) KILN_TRY(capture(lw, f, list[i], &order[at + i]));
-        memcpy(order + at + n, f->b.args.v + at, (own - at) * sizeof *order);
+        memcpy(order, f->b.args.v, first * sizeof *order);
+        for (uint32_t i = 0; i < n; i++) KILN_TRY(capture(lw, f, list[i], &order[first + i]));
+        memcpy(order + first + n, f->b.args.v + first, (own - first) * sizeof *order);
         memcpy(f->b.args.v, order, f->b.args.n * sizeof *order);
     }
     return kn_build_finish(&f->b, out, nout, body);
 }
 
-static const done *find_done(const lowering *lw, const kn_jaxpr *from, uint32_t prefix)
+static const done *find_done(const lowering *lw, const kn_jaxpr *from, site at)
 {
     for (uint32_t k = kn_map_get(&lw->bodies, kn_map_address(from)); k; k = lw->done.v[k - 1].next)
-        if (lw->done.v[k - 1].prefix == prefix) return &lw->done.v[k - 1];
+        if (memcmp(&lw->done.v[k - 1].at, &at, sizeof at) == 0) return &lw->done.v[k - 1];
     return NULL;
 }
 
-static kiln_status remember(lowering *lw, const kn_jaxpr *from, uint32_t prefix, const kn_jaxpr *to)
+static kiln_status remember(lowering *lw, const kn_jaxpr *from, site at, const kn_jaxpr *to)
 {
     uint64_t key = kn_map_address(from);
-    done d = {from, to, prefix, kn_map_get(&lw->bodies, key)};
+    done d = {from, to, at, kn_map_get(&lw->bodies, key)};
     KILN_TRY_MEM(lw->ctx, kn_push(&lw->scratch, &lw->done, d) && kn_map_put(&lw->scratch, &lw->bodies, key, lw->done.n));
     return KILN_OK;
 }
 
 /* One body on its own; `captured` receives the frame when there are constants to pass (then its inputs stand last). */
-static kiln_status lower_body(lowering *lw, const kn_jaxpr *body, uint32_t at, uint32_t prefix, const kn_jaxpr **out, frame *f)
+static kiln_status lower_body(lowering *lw, const kn_jaxpr *body, uint32_t first, site at, const kn_jaxpr **out, frame *f)
 {
-    const done *d = find_done(lw, body, prefix);
+    const done *d = find_done(lw, body, at);
     if (d) {
         *out = d->to;
         return KILN_OK;
     }
     kn_atom *results;
-    KILN_TRY(lower_into(lw, f, body, prefix, &results));
-    KILN_TRY(finish_body(lw, f, results, body->nout, at, f->captured.v, f->captured.n, out));
-    return f->captured.n ? KILN_OK : remember(lw, body, prefix, *out);
+    KILN_TRY(lower_into(lw, f, body, at, &results));
+    KILN_TRY(finish_body(lw, f, results, body->nout, first, f->captured.v, f->captured.n, out));
+    return f->captured.n ? KILN_OK : remember(lw, body, at, *out);
 }
 
 static kiln_status pass_captured(lowering *lw, frame *f, const frame *inner, kn_atom *in)
@@ -221,7 +226,7 @@ static kiln_status pass_captured(lowering *lw, frame *f, const frame *inner, kn_
 }
 
 /* while: operands are the condition's constants, the body's constants, the initial carries. */
-static kiln_status lower_while(lowering *lw, frame *f, kn_eqn *e, uint32_t prefix)
+static kiln_status lower_while(lowering *lw, frame *f, kn_eqn *e, site at)
 {
     enum { COND, BODY };
     static const char *const names[2][2] = {{"cond_jaxpr", "cond_nconsts"}, {"body_jaxpr", "body_nconsts"}};
@@ -232,20 +237,20 @@ static kiln_status lower_while(lowering *lw, frame *f, kn_eqn *e, uint32_t prefi
     for (int k = 0; k < 2; k++) {
         kn_param *body = &params[kn_param_of(e, names[k][0]) - e->params], *n = &params[kn_param_of(e, names[k][1]) - e->params];
         nconsts[k] = (uint32_t)n->i;
-        KILN_TRY(lower_body(lw, body->jaxpr, nconsts[k], prefix, &body->jaxpr, &inner[k]));
+        KILN_TRY(lower_body(lw, body->jaxpr, nconsts[k], at, &body->jaxpr, &inner[k]));
         n->i += inner[k].captured.n;
     }
     uint32_t nc = inner[COND].captured.n, nb = inner[BODY].captured.n, first = nconsts[COND] + nconsts[BODY];
     if (nc + nb) {
-        kn_atom *in = KN_NEWN(&lw->scratch, kn_atom, e->nin + nc + nb), *at = in;
+        kn_atom *in = KN_NEWN(&lw->scratch, kn_atom, e->nin + nc + nb), *to = in;
         KILN_TRY_MEM(lw->ctx, in);
-        memcpy(at, e->in, nconsts[COND] * sizeof *in), at += nconsts[COND];
-        KILN_TRY(pass_captured(lw, f, &inner[COND], at));
-        at += nc;
-        memcpy(at, e->in + nconsts[COND], nconsts[BODY] * sizeof *in), at += nconsts[BODY];
-        KILN_TRY(pass_captured(lw, f, &inner[BODY], at));
-        at += nb;
-        memcpy(at, e->in + first, (e->nin - first) * sizeof *in);
+        memcpy(to, e->in, nconsts[COND] * sizeof *in), to += nconsts[COND];
+        KILN_TRY(pass_captured(lw, f, &inner[COND], to));
+        to += nc;
+        memcpy(to, e->in + nconsts[COND], nconsts[BODY] * sizeof *in), to += nconsts[BODY];
+        KILN_TRY(pass_captured(lw, f, &inner[BODY], to));
+        to += nb;
+        memcpy(to, e->in + first, (e->nin - first) * sizeof *in);
         e->in = in;
         e->nin += nc + nb;
     }
@@ -254,7 +259,7 @@ static kiln_status lower_while(lowering *lw, frame *f, kn_eqn *e, uint32_t prefi
 }
 
 /* cond: every branch takes the same operands, so each gets the constants of all. */
-static kiln_status lower_cond(lowering *lw, frame *f, kn_eqn *e, uint32_t prefix)
+static kiln_status lower_cond(lowering *lw, frame *f, kn_eqn *e, site at)
 {
     const kn_param *branches = kn_param_of(e, "branches");
     uint32_t n = branches->n;
@@ -267,7 +272,7 @@ static kiln_status lower_cond(lowering *lw, frame *f, kn_eqn *e, uint32_t prefix
     kn_build_init(&all.b, lw->ctx, lw->out);
     for (uint32_t i = 0; i < n; i++) {
         kn_atom atom;
-        KILN_TRY(lower_into(lw, &inner[i], items[i].jaxpr, prefix, &results[i]));
+        KILN_TRY(lower_into(lw, &inner[i], items[i].jaxpr, at, &results[i]));
         for (uint32_t k = 0; k < inner[i].captured.n; k++) KILN_TRY(capture(lw, &all, inner[i].captured.v[k], &atom));
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -288,19 +293,19 @@ static kiln_status lower_cond(lowering *lw, frame *f, kn_eqn *e, uint32_t prefix
 }
 
 /* Bodies of any other primitive (a reducer, a comparator): small functions without constants. */
-static kiln_status lower_param(lowering *lw, const kn_eqn *e, const kn_param *p, uint32_t prefix, kn_param *out)
+static kiln_status lower_param(lowering *lw, const kn_eqn *e, const kn_param *p, site at, kn_param *out)
 {
     *out = *p;
     if (p->kind == KN_P_JAXPR) {
         frame inner = {.main = false};
-        KILN_TRY(lower_body(lw, p->jaxpr, kn_nargs(p->jaxpr), prefix, &out->jaxpr, &inner));
+        KILN_TRY(lower_body(lw, p->jaxpr, kn_nargs(p->jaxpr), at, &out->jaxpr, &inner));
         if (inner.captured.n)
             return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), "a body without constants",
                               "%s: its body holds %u constants", e->prim->name, inner.captured.n);
     } else if (p->kind == KN_P_TUPLE || p->kind == KN_P_RECORD) {
         kn_param *items = KN_NEWN(&lw->scratch, kn_param, p->n);
         KILN_TRY_MEM(lw->ctx, items);
-        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(lower_param(lw, e, &p->items[i], prefix, &items[i]));
+        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(lower_param(lw, e, &p->items[i], at, &items[i]));
         out->items = items;
     }
     return KILN_OK;
@@ -312,36 +317,33 @@ static void seen_body(void *ud, const kn_jaxpr *body)
     *(bool *)ud = true;
 }
 
-static kiln_status lower_bodies(lowering *lw, frame *f, kn_eqn *e, uint32_t prefix)
+static kiln_status lower_bodies(lowering *lw, frame *f, kn_eqn *e, site at)
 {
-    if (strcmp(e->prim->name, "while") == 0) return lower_while(lw, f, e, prefix);
-    if (strcmp(e->prim->name, "cond") == 0) return lower_cond(lw, f, e, prefix);
+    if (strcmp(e->prim->name, "while") == 0) return lower_while(lw, f, e, at);
+    if (strcmp(e->prim->name, "cond") == 0) return lower_cond(lw, f, e, at);
     bool any = false;
     kn_eqn_bodies(e, seen_body, &any);
     if (!any) return KILN_OK;
     kn_param *params = KN_NEWN(&lw->scratch, kn_param, e->prim->nparams);
     KILN_TRY_MEM(lw->ctx, params);
-    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(lower_param(lw, e, &e->params[i], prefix, &params[i]));
+    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(lower_param(lw, e, &e->params[i], at, &params[i]));
     e->params = params;
     return KILN_OK;
 }
 
 /* ---- the walk ---- */
 
-static kiln_status append(lowering *lw, frame *f, const kn_eqn *e, uint32_t prefix, const kn_atom *x, kn_atom *y)
+static kiln_status append(lowering *lw, frame *f, const kn_eqn *e, site at, const kn_atom *x, kn_atom *y)
 {
-    if (lw->room-- == 0)
-        return kn_fail_at(lw->ctx, KILN_INVALID, "", place_of(lw, e), NULL,
-                          "the program has more than %d equations once its calls are inlined", MAX_EQUATIONS);
     kn_eqn own = *e;
     own.in = x;
-    KILN_TRY(lower_bodies(lw, f, &own, prefix));
-    KILN_TRY(join(lw, prefix, e->scope, &f->b.scope));
-    f->b.loc = e->loc;
+    KILN_TRY(lower_bodies(lw, f, &own, at));
+    KILN_TRY(join(lw, at.scope, e->scope, &f->b.scope));
+    f->b.loc = e->loc.line ? e->loc : at.loc;
     return kn_build_eqn(&f->b, own.prim, own.params, own.in, own.nin, y, own.nout);
 }
 
-static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn_eqn *e, uint32_t prefix, kn_atom *map)
+static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn_eqn *e, site at, kn_atom *map)
 {
     kn_atom few[16], *x = few, *y = few + 8;
     if (e->nin > 8) KILN_TRY_MEM(lw->ctx, x = KN_NEWN(&lw->scratch, kn_atom, e->nin));
@@ -351,15 +353,58 @@ static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn
     KILN_TRY(status);
     const kn_jaxpr *body = called(e);
     if (body && kn_nargs(body) == e->nin && body->nout == e->nout) {
-        uint32_t inside;
-        KILN_TRY(join(lw, prefix, e->scope, &inside));
+        site inside = {.loc = e->loc.line ? e->loc : at.loc};
+        KILN_TRY(join(lw, at.scope, e->scope, &inside.scope));
         KILN_TRY(inline_body(lw, f, body, x, inside, y));
-    } else if (kn_lower_rule(j, e)) KILN_TRY(apply_rule(lw, f, j, e, x, prefix, y));
+    } else if (kn_lower_rule(j, e)) KILN_TRY(apply_rule(lw, f, j, e, x, at, y));
     else if (e->prim->flags & KN_LEVEL_TRACED)
-        return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), NULL, "%s cannot be compiled: it has no lowering",
-                          e->prim->name);
-    else KILN_TRY(append(lw, f, e, prefix, x, y));
+        return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), NULL,
+                          "%s cannot be compiled: it has no lowering", e->prim->name);
+    else KILN_TRY(append(lw, f, e, at, x, y));
     for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = y[i];
+    return KILN_OK;
+}
+
+/* ---- size ---- */
+
+/* Equations of a body once all calls are inlined, each composite counted once: a sum over the shared bodies, so that calls that
+ * double at every level are refused before anything is built. */
+static kiln_status measure(lowering *lw, const kn_jaxpr *j, uint32_t depth, uint64_t *n);
+
+typedef struct measuring {
+    lowering *lw;
+    uint32_t depth;
+    uint64_t n;
+    kiln_status status;
+} measuring;
+
+static void measure_body(void *ud, const kn_jaxpr *body)
+{
+    measuring *m = ud;
+    uint64_t n = 0;
+    if (m->status == KILN_OK) m->status = measure(m->lw, body, m->depth + 1, &n);
+    m->n += n;
+}
+
+static kiln_status measure(lowering *lw, const kn_jaxpr *j, uint32_t depth, uint64_t *n)
+{
+    uint32_t known = kn_map_get(&lw->sizes, kn_map_address(j));
+    if (known) {
+        *n = lw->size.v[known - 1];
+        return KILN_OK;
+    }
+    if (depth > MAX_DEPTH) return kn_fail(lw->ctx, KILN_INVALID, "calls and bodies are nested more than %d deep", MAX_DEPTH);
+    measuring m = {lw, depth, j->neqns, KILN_OK};
+    for (uint32_t k = 0; k < j->neqns && m.status == KILN_OK; k++) {
+        kn_eqn_bodies(&j->eqns[k], measure_body, &m);
+        if (m.status == KILN_OK && m.n > MAX_EQUATIONS)
+            return kn_fail_at(lw->ctx, KILN_INVALID, "", place_of(lw, &j->eqns[k]), NULL,
+                              "the program has more than %d equations once its calls are inlined", MAX_EQUATIONS);
+    }
+    KILN_TRY(m.status);
+    *n = m.n;
+    KILN_TRY_MEM(lw->ctx, kn_push(&lw->scratch, &lw->size, m.n) &&
+                              kn_map_put(&lw->scratch, &lw->sizes, kn_map_address(j), lw->size.n));
     return KILN_OK;
 }
 
@@ -370,18 +415,21 @@ static kiln_status lower_main(lowering *lw, const kn_jaxpr *j)
     kn_atom *x = KN_NEWN(&lw->scratch, kn_atom, kn_nargs(j)), *y = KN_NEWN(&lw->scratch, kn_atom, j->nout);
     KILN_TRY_MEM(lw->ctx, x && y);
     for (uint32_t i = 0; i < kn_nargs(j); i++) KILN_TRY(kn_build_input(&f.b, kn_type_of(j, j->in[j->nconsts + i]), &x[i]));
-    KILN_TRY(inline_body(lw, &f, j, x, 0, y));
+    KILN_TRY(inline_body(lw, &f, j, x, (site){.scope = 0}, y));
     return kn_build_finish(&f.b, y, j->nout, &lw->out->main);
 }
 
 kiln_status kn_lower(kiln_ctx *ctx, const kn_prog *traced, kn_prog **out)
 {
     *out = NULL;
-    lowering lw = {.ctx = ctx, .room = MAX_EQUATIONS};
+    lowering lw = {.ctx = ctx};
+    uint64_t size;
+    KILN_TRY(kn_prog_runnable(ctx, traced));
     KILN_TRY(kn_prog_new(ctx, traced, &lw.out));
     lw.out->level = KN_LOWERED;
     kn_arena_init(&lw.scratch, &ctx->alloc);
-    kiln_status status = lower_main(&lw, traced->main);
+    kiln_status status = measure(&lw, traced->main, 0, &size);
+    if (status == KILN_OK) status = lower_main(&lw, traced->main);
 #ifdef KN_DEBUG
     if (status == KILN_OK) status = kn_verify(ctx, lw.out);
 #endif

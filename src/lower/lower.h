@@ -11,7 +11,7 @@
  *   composites    are replaced by what their `lower` rule gives, again and again until none is left
  *   constants     of bodies become constants of the program, handed down as operands of while and cond
  * Operands of reductions and products keep their layout: the order of these is a property of the equation (numerics 0).
- * Errors: KILN_UNSUPPORTED a composite without a rule, with its place; KILN_INVALID the program is too large once inlined;
+ * Errors: KILN_UNSUPPORTED a composite without a rule, with its place, or a constant without a value; KILN_INVALID the program is too large once inlined;
  * KILN_NOMEM. Cost: linear in the result. */
 kiln_status kn_lower(kiln_ctx *ctx, const kn_prog *traced, kn_prog **out);
 

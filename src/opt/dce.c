@@ -326,7 +326,11 @@ kiln_status kn_pass_dce(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out)
 }
 
 const kn_rule kn_dce_rules[] = {
-    {.text = "an equation that nobody reads"}, {.text = "a carry that no result needs"}, {.text = "a result of cond that nobody reads"},
-    {.text = "an operand that no branch reads"}, {.text = "a constant that nobody reads"}, {.text = NULL},
+    {.text = "an equation that nobody reads"},
+    {.text = "a carry that no result needs"},
+    {.text = "a result of cond that nobody reads"},
+    {.text = "an operand that no branch reads"},
+    {.text = "a constant that nobody reads"},
+    {.text = NULL},
 };
 static const kn_rule *row(int k) { return &kn_dce_rules[k]; }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does:   moves what does not change from trip to trip out of while loops, inner loops first
  * Needs:  a lowered program
- * Leaves: moves of elements (they cost nothing where they are used, and an array to hold), large results of cheap operations,
+ * Leaves: moves of elements (they cost nothing where they are used, and an array to hold), cheap operations on arrays,
  *         loops and branches unless the loop around them makes a trip for certain
  * Cost:   linear in the bodies
  * Switch: --skip licm
  *
- * What is moved becomes a constant of the loop. It is worth it for scalars, for arrays that are not larger than what they are made
- * of, and for arrays behind an expensive operation that are not larger than all else the loop holds. Every operation is total, so
- * that a loop without trips only loses time. What moved code needs and cannot itself be held (a broadcast) is made twice.
+ * What is moved becomes a constant of the loop. It is worth it for scalars, and for arrays behind an expensive operation that
+ * are not larger than what they are made of or than all else the loop holds: a cheap operation on an array costs less inside a
+ * fused nest than reading its stored result. Every operation is total, so that a loop without trips only loses time. What moved
+ * code needs and cannot itself be held (a broadcast) is made twice.
  *
  * Before:
  *   { lambda ; a:f64[] b:f64[8] c:i32[]. let
@@ -74,6 +75,14 @@ static bool is_free(const kn_eqn *e)
     return e->nin == 0 || ((e->prim->flags & KN_MOVES) && !(e->prim->flags & KN_ELEMENTWISE) && e->prim->loop == KN_LOOP_ELEMENT);
 }
 
+/* Never worth computing in every trip. */
+static bool is_dear(const kn_eqn *e)
+{
+    kn_loop_kind loop = e->prim->loop;
+    return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CUMULATE ||
+           loop == KN_LOOP_UPDATE; /* copies the whole array */
+}
+
 static int64_t add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
 static bool allocate(search *s)
@@ -103,8 +112,7 @@ static void find_fixed(search *s, bool trips)
     for (uint32_t k = 0; k < j->neqns; k++) {
         const kn_eqn *e = &j->eqns[k];
         if (!is_fixed(s, e) || (has_bodies(e) && !trips)) continue;
-        bool costly = (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || e->prim->loop == KN_LOOP_REDUCE || e->prim->loop == KN_LOOP_DOT ||
-                      e->prim->loop == KN_LOOP_CUMULATE;
+        bool costly = is_dear(e);
         int64_t leaves = 0;
         for (uint32_t i = 0; i < e->nin; i++) {
             if (kn_is_literal(e->in[i])) continue;
@@ -124,10 +132,11 @@ static bool worth(const search *s, const kn_eqn *e)
 {
     int64_t size = 0;
     for (uint32_t i = 0; i < e->nout; i++) size = add(size, kn_elements(s->j->vars[e->out[i]].type));
-    if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(s->j, e->in[0]).rank == 0) return false; /* simplify would make it inside */
+    /* simplify would make it inside again */
+    if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(s->j, e->in[0]).rank == 0) return false;
     if (size <= e->nout) return true;
     if (is_free(e)) return false;
-    return size <= s->leaves[e->out[0]] || (s->costly[e->out[0]] && size <= s->held);
+    return s->costly[e->out[0]] && (size <= s->leaves[e->out[0]] || size <= s->held);
 }
 
 static void want(search *s, kn_atom a)
@@ -234,30 +243,17 @@ static kiln_status hoist(kn_rw *rw, const kn_jaxpr **body, const kn_atom **const
     return KILN_OK;
 }
 
-static kiln_status makes_a_trip(kn_rw *rw, const kn_while *w, bool *trips)
-{
-    const kn_lit **operands = KN_NEWN(&rw->pm->scratch, const kn_lit *, w->cond->nin);
-    KILN_TRY_MEM(rw->pm->ctx, operands);
-    for (uint32_t i = 0; i < w->cond->nin; i++) {
-        kn_atom a = i < w->cond_nconsts ? w->cond_in[i] : w->init[i - w->cond_nconsts];
-        if (kn_is_literal(a)) operands[i] = &rw->b.lits.v[kn_literal_index(a)];
-    }
-    kiln_status status = KILN_OK;
-    bool go = false;
-    *trips = kn_first_condition(rw->pm, w->cond, operands, &go, &status) && go;
-    return status;
-}
-
 static kiln_status move_out(kn_rw *rw, kn_eqn *e, bool *changed)
 {
     kn_while w = kn_while_of(e);
     uint32_t before = w.cond_nconsts + w.body_nconsts;
+    uint32_t trips;
     int64_t held = 0;
-    bool trips = false;
+    bool ends;
     for (uint32_t i = 0; i < e->nin; i++) held = add(held, kn_elements(kn_build_type(&rw->b, e->in[i])));
-    KILN_TRY(makes_a_trip(rw, &w, &trips));
+    KILN_TRY(kn_first_trips(rw, &w, 0, &trips, &ends));
     KILN_TRY(hoist(rw, &w.cond, &w.cond_in, &w.cond_nconsts, held, true)); /* the condition always runs */
-    KILN_TRY(hoist(rw, &w.body, &w.body_in, &w.body_nconsts, held, trips));
+    KILN_TRY(hoist(rw, &w.body, &w.body_in, &w.body_nconsts, held, trips > 0));
     if (w.cond_nconsts + w.body_nconsts == before) return KILN_OK;
     *changed = true;
     return kn_while_set(rw->pm, e, &w);

@@ -257,27 +257,3 @@ int64_t kn_elements(kiln_type t)
     int64_t n = kiln_type_size(t);
     return n < 0 ? INT64_MAX : n;
 }
-
-enum { FOLDED = 8 };
-
-kiln_status kn_fold(kn_pm *pm, const kn_jaxpr *types, const kn_eqn *e, const kn_scalar *in, kn_scalar *out, bool *known)
-{
-    *known = false;
-    if (!(e->prim->flags & KN_ELEMENTWISE) || (e->prim->flags & KN_EFFECT) || !e->prim->eval) return KILN_OK;
-    if (e->nin > FOLDED || e->nout != 1 || types->vars[e->out[0]].type.rank) return KILN_OK;
-    kiln_array *x[FOLDED] = {0}, *y = NULL;
-    kn_eval ev = {.ctx = pm->ctx};
-    kiln_dtype d = types->vars[e->out[0]].type.dtype;
-    kiln_status s = kiln_array_create(pm->ctx, KILN_SCALAR(d), &y);
-    for (uint32_t i = 0; s == KILN_OK && i < e->nin; i++) {
-        kiln_dtype from = kn_type_of(types, e->in[i]).dtype;
-        s = kiln_array_create(pm->ctx, KILN_SCALAR(from), &x[i]);
-        if (s == KILN_OK) kn_scalar_store(from, kiln_array_data(x[i]), 0, in[i]);
-    }
-    if (s == KILN_OK) s = e->prim->eval(&ev, types, e, x, &y);
-    *known = s == KILN_OK;
-    if (*known) *out = kn_scalar_load(d, kiln_array_read(y), 0);
-    for (uint32_t i = 0; i < e->nin; i++) kiln_array_release(x[i]);
-    kiln_array_release(y);
-    return s == KILN_UNSUPPORTED ? KILN_OK : s;
-}

@@ -85,12 +85,21 @@ kiln_status kn_map_bodies(kn_pm *pm, kn_eqn *e, kn_body_fn f, void *ud, bool *ch
 /* Elements of a type; saturates. */
 int64_t kn_elements(kiln_type t);
 
+/* ---- what is known (known.c) ---- */
+
+typedef struct kn_value {
+    bool known;
+    kn_scalar value;
+} kn_value;
+
+kn_value kn_value_of(const kn_rw *rw, kn_atom a); /* of a literal */
 /* Evaluates an elementwise equation of scalars with the primitive's own eval rule; not known: it has no value at this time. */
 kiln_status kn_fold(kn_pm *pm, const kn_jaxpr *types, const kn_eqn *e, const kn_scalar *in, kn_scalar *out, bool *known);
-
-/* kn_first_condition: the value of a loop's condition before the first trip where scalar arithmetic of known operands gives it.
- * operands: per input of cond its value, or NULL. */
-bool kn_first_condition(kn_pm *pm, const kn_jaxpr *cond, const kn_lit *const *operands, bool *value, kiln_status *status);
+/* The results of a body that scalar arithmetic of the known inputs gives. */
+kiln_status kn_evaluate_known(kn_pm *pm, const kn_jaxpr *j, const kn_value *in, kn_value *out);
+/* Follows a loop as long as its condition is known: it makes at least `trips` trips, and no more if it `ends`. Runs the body at
+ * most `most` times. */
+kiln_status kn_first_trips(kn_rw *rw, const kn_while *w, uint32_t most, uint32_t *trips, bool *ends);
 
 /* The passes (pipeline.c lists them). */
 kiln_status kn_pass_simplify(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);

@@ -84,14 +84,14 @@ static bool decide(kn_simp *s, constants *c)
     c->first = KN_NEWN(scratch, uint32_t, c->n);
     c->kept = KN_NEWN(scratch, kn_atom, 2 * (size_t)c->n);
     c->nkept = 0;
-    if (!c->fates || !c->first || !c->kept) return kn_failed(s, kn_nomem(s->pm->ctx)), false;
+    if (!c->fates || !c->first || !c->kept) goto out_of_memory;
     for (uint32_t i = 0; i < c->n; i++) {
         kn_atom a = c->operands[i];
         uint32_t before = kn_is_literal(a) ? 0 : kn_map_get(&seen, a);
         c->fates[i] = kn_is_literal(a) ? LITERAL : made_anywhere(s, a) ? MADE_INSIDE : before ? DOUBLE : STAYS;
         c->first[i] = before ? before - 1 : i;
         any = any || c->fates[i] != STAYS;
-        if (!kn_is_literal(a) && !before && !kn_map_put(scratch, &seen, a, i + 1)) return kn_failed(s, kn_nomem(s->pm->ctx)), false;
+        if (!kn_is_literal(a) && !before && !kn_map_put(scratch, &seen, a, i + 1)) goto out_of_memory;
         if (c->fates[i] == STAYS) c->kept[c->nkept++] = a;
     }
     for (uint32_t i = 0; i < c->n; i++) { /* scalars that are broadcast inside come behind */
@@ -99,6 +99,9 @@ static bool decide(kn_simp *s, constants *c)
         if (d && d->nin && !kn_is_literal(d->in[0])) c->kept[c->nkept++] = d->in[0];
     }
     return any;
+out_of_memory:
+    kn_failed(s, kn_nomem(s->pm->ctx));
+    return false;
 }
 
 static kn_atom copy_literal(kn_simp *s, kn_build *b, kn_atom a)
@@ -204,64 +207,15 @@ static kn_fix cond_constants(kn_simp *s, kn_eqn *e, const kn_rule *row)
 
 /* ---- known conditions ---- */
 
-/* The value of the condition before the first trip, if scalar arithmetic of known operands gives it. */
-bool kn_first_condition(kn_pm *pm, const kn_jaxpr *cond, const kn_lit *const *operands, bool *value, kiln_status *status)
-{
-    enum { LARGEST = 64, MOST = 8 };
-    if (cond->neqns > LARGEST) return false;
-    bool *known = KN_NEWN(&pm->scratch, bool, cond->nvars);
-    kn_scalar *v = KN_NEWN(&pm->scratch, kn_scalar, cond->nvars), in[MOST];
-    if (!known || !v) return *status = kn_nomem(pm->ctx), false;
-    for (uint32_t i = 0; i < cond->nin; i++) {
-        known[cond->in[i]] = operands[i] != NULL;
-        if (operands[i]) v[cond->in[i]] = operands[i]->value;
-    }
-    for (uint32_t k = 0; k < cond->neqns; k++) {
-        const kn_eqn *e = &cond->eqns[k];
-        bool all = e->nin <= MOST;
-        for (uint32_t i = 0; all && i < e->nin; i++) {
-            kn_atom a = e->in[i];
-            all = kn_is_literal(a) || known[a];
-            if (all) in[i] = kn_is_literal(a) ? cond->lits[kn_literal_index(a)].value : v[a];
-        }
-        if (!all) continue;
-        *status = kn_fold(pm, cond, e, in, &v[e->out[0]], &known[e->out[0]]);
-        if (*status != KILN_OK) return false;
-    }
-    kn_atom out = cond->out[0];
-    if (kn_is_literal(out)) *value = cond->lits[kn_literal_index(out)].value.b;
-    else if (known[out]) *value = v[out].b;
-    else return false;
-    return true;
-}
-
-static kn_fix while_never(kn_simp *s, kn_eqn *e, const kn_rule *row)
-{
-    (void)row;
-    kn_while w = kn_while_of(e);
-    const kn_lit **operands = KN_NEWN(&s->pm->scratch, const kn_lit *, w.cond->nin);
-    if (!operands) return kn_failed(s, kn_nomem(s->pm->ctx));
-    for (uint32_t i = 0; i < w.cond->nin; i++) {
-        kn_atom a = i < w.cond_nconsts ? w.cond_in[i] : w.init[i - w.cond_nconsts];
-        if (kn_is_literal(a)) operands[i] = &s->rw.b.lits.v[kn_literal_index(a)];
-    }
-    bool go;
-    kiln_status status = KILN_OK;
-    if (!kn_first_condition(s->pm, w.cond, operands, &go, &status)) return status == KILN_OK ? KN_NO : kn_failed(s, status);
-    if (go) return KN_NO;
-    for (uint32_t i = 0; i < e->nout && status == KILN_OK; i++) status = kn_rw_forward(&s->rw, e->out[i], w.init[i]);
-    return status == KILN_OK ? KN_FORWARDED : kn_failed(s, status);
-}
-
-/* Appends a branch in the place of the equation. */
-static kn_fix inline_branch(kn_simp *s, const kn_eqn *e, const kn_jaxpr *j)
+/* Appends a body in the place of the equation; x are its arguments, its results are the equation's. */
+static kn_fix inline_body(kn_simp *s, const kn_eqn *e, const kn_jaxpr *j, const kn_atom *x)
 {
     kn_pm *pm = s->pm;
     kn_arena *arena = &pm->prog->arena;
     kn_build *b = &s->rw.b;
     kn_atom *map = KN_NEWN(&pm->scratch, kn_atom, j->nvars);
     if (!map) return kn_failed(s, kn_nomem(pm->ctx));
-    for (uint32_t i = 0; i < j->nin; i++) map[j->in[i]] = e->in[1 + i];
+    for (uint32_t i = 0; i < j->nin; i++) map[j->in[i]] = x[i];
     kiln_status status = KILN_OK;
     for (uint32_t k = 0; k < j->neqns && status == KILN_OK; k++) {
         kn_eqn own = j->eqns[k];
@@ -285,6 +239,22 @@ static kn_fix inline_branch(kn_simp *s, const kn_eqn *e, const kn_jaxpr *j)
     return status == KILN_OK ? KN_FORWARDED : kn_failed(s, status);
 }
 
+static kn_fix while_few(kn_simp *s, kn_eqn *e, const kn_rule *row, uint32_t many)
+{
+    (void)row;
+    kn_while w = kn_while_of(e);
+    uint32_t trips;
+    bool ends;
+    kiln_status status = kn_first_trips(&s->rw, &w, many, &trips, &ends);
+    if (status != KILN_OK) return kn_failed(s, status);
+    if (!ends || trips != many) return KN_NO;
+    if (many) return inline_body(s, e, w.body, w.body_in); /* constants and carries stand side by side */
+    for (uint32_t i = 0; i < e->nout && status == KILN_OK; i++) status = kn_rw_forward(&s->rw, e->out[i], w.init[i]);
+    return status == KILN_OK ? KN_FORWARDED : kn_failed(s, status);
+}
+static kn_fix while_never(kn_simp *s, kn_eqn *e, const kn_rule *row) { return while_few(s, e, row, 0); }
+static kn_fix while_once(kn_simp *s, kn_eqn *e, const kn_rule *row) { return while_few(s, e, row, 1); }
+
 static kn_fix cond_known(kn_simp *s, kn_eqn *e, const kn_rule *row)
 {
     (void)row;
@@ -292,7 +262,7 @@ static kn_fix cond_known(kn_simp *s, kn_eqn *e, const kn_rule *row)
     kn_scalar v = {.i = 0};
     if (p->n > 1 && !kn_known(s, e->in[0], &v)) return KN_NO;
     int64_t last = (int64_t)p->n - 1;
-    return inline_branch(s, e, p->items[v.i < 0 ? 0 : v.i > last ? last : v.i].jaxpr);
+    return inline_body(s, e, p->items[v.i < 0 ? 0 : v.i > last ? last : v.i].jaxpr, e->in + 1);
 }
 
 static kn_fix cond_equal(kn_simp *s, kn_eqn *e, const kn_rule *row)
@@ -301,7 +271,7 @@ static kn_fix cond_equal(kn_simp *s, kn_eqn *e, const kn_rule *row)
     const kn_param *p = kn_branches(e);
     for (uint32_t i = 1; i < p->n; i++)
         if (!kn_jaxpr_equal(p->items[0].jaxpr, p->items[i].jaxpr)) return KN_NO;
-    return inline_branch(s, e, p->items[0].jaxpr);
+    return inline_body(s, e, p->items[0].jaxpr, e->in + 1);
 }
 
 /* ---- results of cond that do not depend on the branch ---- */
@@ -501,6 +471,7 @@ static kn_fix while_twins(kn_simp *s, kn_eqn *e, const kn_rule *row)
 
 const kn_rule kn_control_rules[] = {
     C(while, while_never, "while that makes no trip = first carries"),
+    C(while, while_once, "while that makes one trip = its body"),
     C(while, while_forwarded, "a carry that the body passes on = a constant of the loop"),
     C(while, while_constants, "known and repeated constants of a loop are made inside it"),
     C(while, while_twins, "carries that start and move alike = one carry"),

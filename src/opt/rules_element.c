@@ -131,7 +131,10 @@ static kn_fix select_select(kn_simp *s, kn_eqn *e, const kn_rule *row)
 
 /* ---- conversions ---- */
 
-static int significand(kiln_dtype d) { return d == KILN_F64 ? 53 : d == KILN_F32 ? 24 : d == KILN_F16 ? 11 : d == KILN_BF16 ? 8 : 0; }
+static int significand(kiln_dtype d)
+{
+    return d == KILN_F64 ? 53 : d == KILN_F32 ? 24 : d == KILN_F16 ? 11 : d == KILN_BF16 ? 8 : 0;
+}
 static int int_bits(kiln_dtype d) /* of the magnitude */
 {
     char kind = kiln_dtype_kind(d);

@@ -46,8 +46,10 @@ static kn_fix pad_nothing(kn_simp *s, kn_eqn *e, const kn_rule *row)
 {
     (void)row;
     const kn_param *p = kn_param_of(e, "padding_config");
-    for (uint32_t d = 0; p->kind == KN_P_TUPLE && d < p->n; d++)
-        if (p->items[d].ints[0] != 0 || p->items[d].ints[1] != 0 || (p->items[d].ints[2] != 0 && operand(s, e, 0).dims[d] > 1)) return KN_NO;
+    for (uint32_t d = 0; p->kind == KN_P_TUPLE && d < p->n; d++) {
+        const int64_t *g = p->items[d].ints; /* low, high, interior */
+        if (g[0] != 0 || g[1] != 0 || (g[2] != 0 && operand(s, e, 0).dims[d] > 1)) return KN_NO;
+    }
     return kn_give(s, e, e->in[0]);
 }
 

@@ -191,8 +191,6 @@ static kn_fix try_rows(kn_simp *s, kn_eqn *e, uint32_t first)
 static kiln_status simplify_jaxpr(kn_pm *pm, const kn_jaxpr *j, const kn_jaxpr **out);
 static kiln_status simplify_body(void *ud, const kn_jaxpr *body, const kn_jaxpr **out) { return simplify_jaxpr(ud, body, out); }
 
-static bool is_push_free(const kn_eqn *e) { return e->nout == 0 && !(e->prim->flags & KN_EFFECT) && (kn_is_while(e) || kn_is_cond(e)); }
-
 kiln_status kn_simplify_eqn(kn_simp *s, kn_eqn *e)
 {
     bool bodies = true;
@@ -201,7 +199,7 @@ kiln_status kn_simplify_eqn(kn_simp *s, kn_eqn *e)
         KILN_TRY(rows_of(s->pm, e->prim, &first));
         kn_fix fix = try_rows(s, e, first);
         KILN_TRY(s->status);
-        if (fix == KN_FORWARDED || is_push_free(e)) return KILN_OK;
+        if (fix == KN_FORWARDED) return KILN_OK;
         if (fix == KN_CHANGED) continue;
         if (!bodies) break;
         bodies = false; /* once a round */

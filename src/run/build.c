@@ -18,17 +18,17 @@ double kn_now_ms(void)
 
 /* ---- which tier ---- */
 
-enum { UNKNOWN_TRIPS = 64, WHILE_TRIPS = 1000, CALL_COST = 20, WORTH_IT = 50000 };
+static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, worth_it = 50000;
 
 static double cost(const kn_loops *l, const kn_lblock *b);
 
 static double trips(const kn_loops *l, const kn_linst *in)
 {
     const kn_lregion *r = in->region;
-    if (in->op == KN_L_WHILE) return WHILE_TRIPS;
+    if (in->op == KN_L_WHILE) return while_trips;
     if (in->op == KN_L_IF) return 1;
     const kn_linst *lo = &l->inst.v[r->lo], *hi = &l->inst.v[r->hi];
-    double n = lo->op == KN_L_CONST && hi->op == KN_L_CONST ? (double)hi->imm.i - (double)lo->imm.i : UNKNOWN_TRIPS;
+    double n = lo->op == KN_L_CONST && hi->op == KN_L_CONST ? (double)hi->imm.i - (double)lo->imm.i : unknown_trips;
     return n / (r->width ? r->width : 1) + 1;
 }
 
@@ -38,14 +38,14 @@ static double cost(const kn_loops *l, const kn_lblock *b)
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = &l->inst.v[b->inst.v[i]];
         if (in->op == KN_L_CONST) continue;
-        double one = in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? CALL_COST : 1;
+        double one = in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
         sum += in->region ? one * trips(l, in) : one;
     }
     return sum;
 }
 
-int kn_tier_of(const kn_loops *l) { return cost(l, &l->top) > WORTH_IT ? 2 : 0; }
+int kn_tier_of(const kn_loops *l) { return cost(l, &l->top) > worth_it ? 2 : 0; }
 
 /* ---- code generation ---- */
 
@@ -162,8 +162,10 @@ static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codeg
     c->compiles++;
     c->equations += i->equations;
     c->lowered_ops += i->lowered_ops;
+    c->time_loops += i->time_loops;
     c->nests += i->nests;
     c->copies += i->copies;
+    c->exit_copies += i->exit_copies;
     c->calls_out += i->calls_out;
     c->scalar_calls += i->scalar_calls;
     c->code_bytes += i->code_bytes;

@@ -73,8 +73,9 @@ static kiln_status open_locked(kiln_ctx *ctx)
     memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from an object's pointer to a function's */
     const kn_codegen *t = get ? get() : NULL;
     if (!t || t->abi != KN_CODEGEN_ABI) {
+        unsigned abi = t ? (unsigned)t->abi : 0; /* read before it is gone */
         dlclose(h);
-        return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %d)", t ? t->abi : 0, KN_CODEGEN_ABI);
+        return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %u)", abi, (unsigned)KN_CODEGEN_ABI);
     }
     module.table = t;
     return KILN_OK;

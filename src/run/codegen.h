@@ -6,7 +6,10 @@
 
 #include "loop/loop.h"
 
-#define KN_CODEGEN_ABI 1
+/* Differs wherever module and library would read the same loops differently. */
+#define KN_CODEGEN_ABI                                                                             \
+    ((uint32_t)((((1 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
+                (unsigned)KN_N_SOPS * 4 + (unsigned)KILN_N_DTYPES))
 
 typedef struct kn_codegen_options {
     const char *target; /* "x86-64-v3", "x86-64-v4" */

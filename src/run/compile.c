@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#define HAVE_CODE "bool, i8 to i64, u8 to u64, f32, f64"
+
 static bool one_of(unsigned v, const unsigned *list)
 {
     for (; *list; list++)
@@ -95,12 +97,50 @@ static kiln_status dump_begin(compile *c)
     return KILN_OK;
 }
 
+/* ---- element types that have code ---- */
+
+static bool has_code(kiln_dtype d)
+{
+    static const kiln_dtype without[] = {KILN_I4, KILN_U4, KILN_F16, KILN_BF16, KILN_C64, KILN_C128, KILN_KEY, KILN_FLOAT0, KILN_TOKEN};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (without[i] == d) return false;
+    return true;
+}
+
+typedef struct type_check {
+    kiln_ctx *ctx;
+    const kn_prog *p;
+    kiln_status status;
+} type_check;
+
+static void check_types(void *ud, const kn_jaxpr *j)
+{
+    type_check *t = ud;
+    for (uint32_t i = 0; i < j->nin && t->status == KILN_OK; i++)
+        if (!has_code(j->vars[j->in[i]].type.dtype))
+            t->status = kn_fail(t->ctx, KILN_UNSUPPORTED, "compile: an input or constant of type %s; accepted: " HAVE_CODE,
+                                kn_type_show(j->vars[j->in[i]].type).s);
+    for (uint32_t i = 0; i < j->neqns && t->status == KILN_OK; i++) {
+        const kn_eqn *e = &j->eqns[i];
+        for (uint32_t k = 0; k < e->nout && t->status == KILN_OK; k++) {
+            kn_place at = {.file = t->p->files.v[e->loc.file], .line = (int)e->loc.line, .column = (int)e->loc.column};
+            if (!has_code(j->vars[e->out[k]].type.dtype))
+                t->status = kn_fail_at(t->ctx, KILN_UNSUPPORTED, "unsupported", at, HAVE_CODE, "compile: %s gives %s", e->prim->name,
+                                       kn_type_show(j->vars[e->out[k]].type).s);
+        }
+        kn_eqn_bodies(e, check_types, t);
+    }
+}
+
+/* ---- phases ---- */
+
 /* Each phase up to and including `last`. */
 typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
 
 static kiln_status to_loops(compile *c, phase last)
 {
     double start = kn_now_ms();
+    KILN_TRY(kn_prog_runnable(c->ctx, c->p));
     KILN_TRY(dump_prog(c, c->p, "traced"));
     KILN_TRY(kn_lower(c->ctx, c->p, &c->lowered));
     c->info.lower_ms = kn_now_ms() - start;
@@ -111,6 +151,9 @@ static kiln_status to_loops(compile *c, phase last)
     c->info.optimise_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->optimised, "optimised"));
     if (last == OPTIMISE) return KILN_OK;
+    type_check types = {c->ctx, c->optimised, KILN_OK};
+    check_types(&types, c->optimised->main);
+    KILN_TRY(types.status);
     start = kn_now_ms();
     KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
     c->info.loops_ms = kn_now_ms() - start;

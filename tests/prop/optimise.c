@@ -108,7 +108,7 @@ static void programs(void **state)
 {
     uint32_t n = kn_rule_count(), *fired = calloc(n, sizeof *fired);
     const char *more = getenv("KILN_TEST_SEEDS");
-    uint64_t seeds = more ? strtoull(more, NULL, 10) : 600;
+    uint64_t seeds = more ? strtoull(more, NULL, 10) : 1500;
     for (uint64_t seed = 0; seed < seeds; seed++) {
         kn_prog *p = NULL;
         kiln_array *in[RP_INPUTS];
@@ -125,8 +125,48 @@ static void programs(void **state)
     free(fired);
 }
 
+/* The programs of the shared cases, where all their primitives are there, on small numbers. */
+static void shared_cases(void **state)
+{
+    kiln_ctx *ctx = *state;
+    DIR *d = opendir(KILN_CASES "/transforms");
+    if (!d) skip();
+    uint32_t n = 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[1024];
+        kn_prog *p;
+        kiln_array *in[64];
+        size_t len = strlen(e->d_name);
+        snprintf(path, sizeof path, "%s/transforms/%s", KILN_CASES, e->d_name);
+        if (len < 7 || strcmp(e->d_name + len - 6, ".jaxpr") != 0) continue;
+        if (kiln_prog_load(ctx, path, &p) != KILN_OK) {
+            assert_says(ctx, "no primitive");
+            continue;
+        }
+        rp r = {.ctx = ctx, .state = n++};
+        uint32_t nin = kiln_prog_n_inputs(p);
+        bool real = nin <= 64;
+        for (uint32_t i = 0; real && i < nin; i++) real = strchr("biuf", kiln_dtype_kind(kiln_prog_input_type(p, i).dtype)) != NULL;
+        for (uint32_t i = 0; real && i < nin; i++) {
+            kiln_type t = kiln_prog_input_type(p, i);
+            assert_ok(ctx, kiln_array_create(ctx, t, &in[i]));
+            for (int64_t k = 0; k < kiln_type_size(t); k++) {
+                kn_scalar v = {.i = rp_below(&r, 6)};
+                if (t.dtype == KILN_BOOL) v = (kn_scalar){.b = rp_below(&r, 2)};
+                if (kiln_dtype_kind(t.dtype) == 'f') v = (kn_scalar){.f = (double)rp_bits(&r) * 0x1p-62 - 2};
+                kn_scalar_store(t.dtype, in[i]->data, k, v);
+            }
+        }
+        if (real) check_program(ctx, p, in, e->d_name, n, NULL);
+        for (uint32_t i = 0; real && i < nin; i++) kiln_array_release(in[i]);
+        kiln_prog_release(p);
+    }
+    closedir(d);
+    assert_true(n > 80);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(samples), cmocka_unit_test(programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(samples), cmocka_unit_test(programs), cmocka_unit_test(shared_cases)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

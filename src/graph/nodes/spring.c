@@ -32,30 +32,34 @@ static void init(const kn_node *n, int field, double *out, size_t count)
     kn_node_fill(n, field == 0 ? "initial_position" : "initial_velocity", out, count);
 }
 
-/* -k (x - anchor - rest) - c v */
-static kiln_val force(const kn_node_frame *f)
+/* x - rest - anchor; what does not depend on the anchor comes first, so that a coupling iteration computes it once */
+static kiln_val stretch(const kn_node_frame *f)
 {
-    kiln_trace *t = f->t;
-    kiln_val anchor = kn_frame_in(f, "anchor_position"), stretch = kn_frame_state(f, "position");
-    if (anchor.id) stretch = kiln_sub(t, stretch, anchor);
-    stretch = kiln_sub(t, stretch, kn_frame_param(f, "rest_length"));
-    kiln_val pull = kiln_mul(t, kiln_neg(t, kn_frame_param(f, "stiffness")), stretch);
-    return kiln_sub(t, pull, kiln_mul(t, kn_frame_param(f, "damping"), kn_frame_state(f, "velocity")));
+    kiln_val anchor = kn_frame_in(f, "anchor_position");
+    kiln_val s = kiln_sub(f->t, kn_frame_state(f, "position"), kn_frame_param(f, "rest_length"));
+    return anchor.id ? kiln_sub(f->t, s, anchor) : s;
 }
 
+/* v1 = (v - c dt/m v) - k stretch dt/m */
 static void update(kn_node_frame *f)
 {
     kiln_trace *t = f->t;
-    kiln_val dt_over_m = kiln_div(t, f->dt, kn_frame_param(f, "mass"));
-    kiln_val v = kiln_add(t, kn_frame_state(f, "velocity"), kiln_mul(t, force(f), dt_over_m));
+    kiln_val dt_over_m = kiln_div(t, f->dt, kn_frame_param(f, "mass")), v = kn_frame_state(f, "velocity");
+    kiln_val damping = kiln_mul(t, kn_frame_param(f, "damping"), dt_over_m);
+    v = kiln_sub(t, v, kiln_mul(t, damping, v));
+    kiln_val pull = kiln_mul(t, kn_frame_param(f, "stiffness"), stretch(f));
+    v = kiln_sub(t, v, kiln_mul(t, pull, dt_over_m));
     kn_frame_out(f, "position", kiln_add(t, kn_frame_state(f, "position"), kiln_mul(t, v, f->dt)));
     kn_frame_out(f, "velocity", v);
 }
 
+/* -k stretch - c v */
 static kiln_val flux(kn_node_frame *f, int which)
 {
+    kiln_trace *t = f->t;
     (void)which;
-    return force(f);
+    kiln_val pull = kiln_mul(t, kiln_neg(t, kn_frame_param(f, "stiffness")), stretch(f));
+    return kiln_sub(t, pull, kiln_mul(t, kn_frame_param(f, "damping"), kn_frame_state(f, "velocity")));
 }
 
 const kn_node_type kn_node_spring = {

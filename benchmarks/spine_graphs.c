@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two coupled graphs: kiln against hand-written C, bit for bit, and against MADDENING, which rounds differently: both are held to a
+ * trajectory in double precision that neither made (reference/). */
+#include "spine.h"
+
+#include "limits/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOOP_STEPS = 100000,
+    CALL_STEPS = 300,    /* of one sample of step calls, on both sides from the start: coupled steps differ in cost */
+    CHECK_STEPS = 20000, /* kiln and C, bit for bit */
+    PEER_SECONDS = 6,
+};
+static const double f32_tolerance = 2e-5; /* two f32 codes and the double result, after the reference's steps */
+
+/* One field of a limit's state. */
+typedef struct limit_field {
+    const char *name;
+    size_t offset, count;
+} limit_field;
+
+typedef struct graph_case {
+    const char *name, *file, *reference;
+    const limit_field *fields;
+    size_t n_fields;
+    void (*start)(void *state);
+    void (*run)(void *state, uint64_t steps);
+    int64_t (*passes)(const void *state); /* of the coupling so far; NULL: none */
+    /* a second loop that uses more than the graph says, for information */
+    const char *shortcut;
+    void (*run_shortcut)(void *state, uint64_t steps);
+} graph_case;
+
+typedef struct graph_bench {
+    bench *b;
+    const graph_case *c;
+    kiln_ctx *ctx;
+    kiln_graph *g;
+    bench_peer *peer;
+    int64_t passes; /* of kiln's last run */
+    bool ok;
+    union {
+        limit_spring_body spring_body;
+        limit_rods rods;
+    } state;
+} graph_bench;
+
+/* ---- kiln ---- */
+
+static void kiln_reset(void *user)
+{
+    graph_bench *s = user;
+    s->ok = kiln_graph_reset(s->ctx, s->g) == KILN_OK && s->ok;
+}
+
+static void kiln_steps(graph_bench *s, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) s->ok = kiln_graph_step(s->ctx, s->g) == KILN_OK && s->ok;
+}
+
+/* Some rounds of the first steps: one alone is short for the clock. */
+static bool kiln_step_calls(void *user, uint64_t n, bench_taken *t)
+{
+    graph_bench *s = user;
+    for (uint64_t i = 0; i < n / CALL_STEPS; i++) {
+        kiln_reset(s);
+        bench_taken begin = bench_begin();
+        kiln_steps(s, CALL_STEPS);
+        bench_taken one = bench_end(begin);
+        t->wall += one.wall, t->processor += one.processor;
+    }
+    return s->ok;
+}
+
+static bool kiln_run(graph_bench *s, int64_t steps)
+{
+    kiln_graph_run_opts opts = KILN_GRAPH_RUN_OPTS_INIT;
+    kiln_graph_result *r = NULL;
+    opts.steps = steps;
+    opts.no_record = true;
+    bool ok = kiln_graph_run(s->ctx, s->g, &opts, &r) == KILN_OK;
+    s->passes = 0;
+    for (uint32_t i = 0; ok && i < kiln_graph_result_n_groups(r); i++)
+        s->passes += kiln_graph_result_group(r, i).total_iterations;
+    kiln_graph_result_release(r);
+    return ok;
+}
+
+static void kiln_loop(void *user, uint64_t n)
+{
+    graph_bench *s = user;
+    for (uint64_t i = 0; i < n; i++) s->ok = kiln_run(s, LOOP_STEPS) && s->ok;
+}
+
+/* ---- C ---- */
+
+static void limit_reset(void *user)
+{
+    graph_bench *s = user;
+    s->c->start(&s->state);
+}
+
+static void limit_loop(void *user, uint64_t n)
+{
+    graph_bench *s = user;
+    for (uint64_t i = 0; i < n; i++) s->c->run(&s->state, LOOP_STEPS);
+}
+
+static void shortcut_loop(void *user, uint64_t n)
+{
+    graph_bench *s = user;
+    for (uint64_t i = 0; i < n; i++) s->c->run_shortcut(&s->state, LOOP_STEPS);
+}
+
+/* ---- values ---- */
+
+/* kiln's state and the limit's, every field. */
+static bool same_state(graph_bench *s, const char *what, const char *limit)
+{
+    bool same = true;
+    for (size_t i = 0; i < s->c->n_fields; i++) {
+        const limit_field *f = &s->c->fields[i];
+        kiln_array *a = NULL;
+        char label[160];
+        snprintf(label, sizeof label, "%s, %s", what, f->name);
+        if (kiln_graph_get(s->ctx, s->g, f->name, &a) != KILN_OK) {
+            spine_kiln_failed(s->b, s->ctx, f->name);
+            return false;
+        }
+        if (kiln_array_bytes(a) != f->count * sizeof(float)) {
+            bench_fail(s->b, "%s: kiln has %zu bytes, C has %zu", label, kiln_array_bytes(a),
+                       f->count * sizeof(float));
+            same = false;
+        } else {
+            same = bench_same_bits(s->b, label, "kiln", kiln_array_read(a), limit,
+                                   (const char *)&s->state + f->offset, kiln_array_bytes(a), sizeof(float)) &&
+                   same;
+        }
+        kiln_array_release(a);
+    }
+    return same;
+}
+
+static bool same_passes(graph_bench *s, const char *limit)
+{
+    if (!s->c->passes || s->passes == s->c->passes(&s->state)) return true;
+    bench_fail(s->b, "passes of the coupling: kiln made %lld, %s made %lld", (long long)s->passes, limit,
+               (long long)s->c->passes(&s->state));
+    return false;
+}
+
+/* Numbers of a JSON list into doubles; the count, or 0 when there is no such list of at most `most`. */
+static size_t numbers(const json_t *list, double *out, size_t most)
+{
+    size_t n = json_array_size(list);
+    for (size_t i = 0; i < n && n <= most; i++) out[i] = json_number_value(json_array_get(list, i));
+    return n <= most ? n : 0;
+}
+
+/* Every field of the reference against the same field of `got`. */
+static bool near_reference(graph_bench *s, const json_t *reference, const char *who, const json_t *got)
+{
+    const char *name;
+    json_t *want;
+    bool near = true;
+    json_object_foreach(json_object_get(reference, "fields"), name, want)
+    {
+        double a[256], v[256];
+        char label[160];
+        size_t n = numbers(want, v, 256), m = numbers(json_object_get(got, name), a, 256);
+        snprintf(label, sizeof label, "after %d steps, %s",
+                 (int)json_integer_value(json_object_get(reference, "steps")), name);
+        if (n == 0 || n != m) {
+            bench_fail(s->b, "%s: %s has %zu values, the reference %zu", label, who, m, n);
+            return false;
+        }
+        near = bench_near(s->b, label, who, a, "the reference in double", v, n, f32_tolerance) && near;
+    }
+    return near;
+}
+
+static json_t *limit_fields(const graph_bench *s)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < s->c->n_fields; i++) {
+        const float *v = (const float *)((const char *)&s->state + s->c->fields[i].offset);
+        json_t *list = json_array();
+        for (size_t k = 0; k < s->c->fields[i].count; k++) json_array_append_new(list, json_real((double)v[k]));
+        json_object_set_new(all, s->c->fields[i].name, list);
+    }
+    return all;
+}
+
+static json_t *load_reference(graph_bench *s)
+{
+    char path[4096];
+    json_error_t error;
+    json_t *reference = json_load_file(spine_path(s->b, s->c->reference, path), 0, &error);
+    if (!reference) bench_fail(s->b, "%s:%d: %s", path, error.line, error.text);
+    return reference;
+}
+
+/* C against the reference, kiln against C: in one run, in steps of one call, in two runs. */
+static bool check_values(graph_bench *s, const json_t *reference)
+{
+    limit_reset(s);
+    s->c->run(&s->state, (uint64_t)json_integer_value(json_object_get(reference, "steps")));
+    json_t *fields = limit_fields(s);
+    bool ok = near_reference(s, reference, "C", fields);
+    json_decref(fields);
+    limit_reset(s);
+    s->c->run(&s->state, CHECK_STEPS);
+    kiln_reset(s);
+    ok = ok && kiln_run(s, CHECK_STEPS) && same_state(s, "run loop", "C") && same_passes(s, "C");
+    limit_reset(s);
+    s->c->run(&s->state, CALL_STEPS);
+    kiln_reset(s);
+    kiln_steps(s, CALL_STEPS);
+    ok = ok && s->ok && same_state(s, "step calls", "C");
+    if (s->c->run_shortcut) {
+        limit_reset(s);
+        s->c->run_shortcut(&s->state, CHECK_STEPS);
+        kiln_reset(s);
+        ok = ok && kiln_run(s, CHECK_STEPS) && same_state(s, "run loop", s->c->shortcut) &&
+             same_passes(s, s->c->shortcut);
+    }
+    if (!s->ok) spine_kiln_failed(s->b, s->ctx, s->c->name);
+    return ok && s->ok;
+}
+
+/* ---- MADDENING ---- */
+
+static json_t *ask(graph_bench *s, const char *what, const char *how, int64_t steps)
+{
+    char why[512];
+    json_t *answer = bench_peer_ask(
+        s->peer,
+        json_pack("{s:s, s:s, s:s, s:I}", "do", what, "graph", s->c->name, "how", how, "steps", (json_int_t)steps),
+        why, sizeof why);
+    if (!answer) bench_fail(s->b, "MADDENING, %s of %s: %s", what, s->c->name, why);
+    return answer;
+}
+
+static bool peer_time(graph_bench *s, const char *how, int64_t steps, bench_taken *t)
+{
+    json_t *answer = ask(s, "time", how, steps);
+    t->wall += json_number_value(json_object_get(answer, "seconds"));
+    t->processor += json_number_value(json_object_get(answer, "processor_seconds"));
+    json_decref(answer);
+    return answer != NULL;
+}
+
+static bool peer_steps(void *user, uint64_t n, bench_taken *t) { return peer_time(user, "step", (int64_t)n, t); }
+
+static bool peer_loop(void *user, uint64_t n, bench_taken *t)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (!peer_time(user, "scan", LOOP_STEPS, t)) return false;
+    return true;
+}
+
+static bool peer_values(graph_bench *s, const json_t *reference)
+{
+    static const char *const hows[] = {"step", "scan"};
+    bool near = true;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *answer = ask(s, "values", hows[i], json_integer_value(json_object_get(reference, "steps")));
+        near = answer &&
+               near_reference(s, reference, i == 0 ? "MADDENING step" : "MADDENING run_scan",
+                              json_object_get(answer, "fields")) &&
+               near;
+        json_decref(answer);
+    }
+    return near;
+}
+
+/* Python of the peers' environment; false: there is none. */
+static bool peer_python(char *out, size_t bytes)
+{
+    const char *venv = getenv("KILN_PEER_VENV"), *home = getenv("HOME");
+    if (venv && *venv) snprintf(out, bytes, "%s/bin/python", venv);
+    else snprintf(out, bytes, "%s/.cache/kiln/peers/bin/python", home ? home : "");
+    return access(out, X_OK) == 0;
+}
+
+/* The versions that answer, to be freed; NULL: the peer is left out, and the table says why. */
+static json_t *start_peer(graph_bench *s)
+{
+    char python[4096], script[4096], why[512], row[128];
+    snprintf(row, sizeof row, "%s against MADDENING", s->c->name);
+    if (!bench_wants_peers(s->b)) {
+        bench_skip(s->b, row, "--no-peers");
+        return NULL;
+    }
+    if (!peer_python(python, sizeof python)) {
+        bench_skip(s->b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", python);
+        return NULL;
+    }
+    const char *const argv[] = {python, spine_path(s->b, "peers/maddening.py", script), NULL};
+    s->peer = bench_peer_start(argv, why, sizeof why);
+    json_t *hello = s->peer ? bench_peer_ask(s->peer, json_pack("{s:s}", "do", "hello"), why, sizeof why) : NULL;
+    if (!hello) bench_skip(s->b, row, "%s", why);
+    return hello;
+}
+
+static void against_peer(graph_bench *s, const json_t *reference, const bench_side *steps, const bench_side *loop)
+{
+    json_t *hello = start_peer(s);
+    char row[128];
+    if (hello && peer_values(s, reference)) {
+        snprintf(row, sizeof row, "%s, one step call", s->c->name);
+        bench_time(s->b,
+                   &(bench_pair){.row = row,
+                                 .a = *steps,
+                                 .b = {.name = "MADDENING", .sample = peer_steps, .user = s, .calls = CALL_STEPS},
+                                 .unit = "step",
+                                 .seconds = PEER_SECONDS,
+                                 .target = {BENCH_RATIO_AT_LEAST, 200},
+                                 .more = json_deep_copy(hello)},
+                   NULL);
+        snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
+        bench_time(s->b,
+                   &(bench_pair){.row = row,
+                                 .a = *loop,
+                                 .b = {.name = "run_scan", .sample = peer_loop, .user = s, .calls = 1},
+                                 .per = LOOP_STEPS,
+                                 .unit = "step",
+                                 .seconds = PEER_SECONDS,
+                                 .target = {BENCH_RATIO_AT_LEAST, 1},
+                                 .more = json_deep_copy(hello)},
+                   NULL);
+    } else if (!hello) {
+        snprintf(row, sizeof row, "%s, one step call", s->c->name);
+        bench_time(s->b, &(bench_pair){.row = row, .a = *steps, .unit = "step"}, NULL);
+    }
+    json_decref(hello);
+    bench_peer_stop(s->peer);
+    s->peer = NULL;
+}
+
+/* ---- one graph ---- */
+
+static void time_graph(graph_bench *s, const json_t *reference)
+{
+    char row[128];
+    bench_side steps = {.name = "kiln", .sample = kiln_step_calls, .user = s, .calls = 20 * CALL_STEPS};
+    bench_side loop = {.name = "kiln", .loop = kiln_loop, .user = s, .reset = kiln_reset, .calls = 1};
+    bench_side limit = {.name = "C", .loop = limit_loop, .user = s, .reset = limit_reset, .calls = 1};
+    snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
+    bench_time(s->b,
+               &(bench_pair){.row = row,
+                             .a = loop,
+                             .b = limit,
+                             .per = LOOP_STEPS,
+                             .unit = "step",
+                             .target = {BENCH_RATIO_AT_LEAST, 0.7}},
+               NULL);
+    if (s->c->run_shortcut) {
+        limit = (bench_side){.name = "C", .loop = shortcut_loop, .user = s, .reset = limit_reset, .calls = 1};
+        bench_time(s->b,
+                   &(bench_pair){
+                       .row = row, .note = s->c->shortcut, .a = loop, .b = limit, .per = LOOP_STEPS, .unit = "step"},
+                   NULL);
+    }
+    against_peer(s, reference, &steps, &loop);
+    if (!s->ok) spine_kiln_failed(s->b, s->ctx, s->c->name);
+}
+
+static void run_graph(bench *b, const graph_case *c)
+{
+    graph_bench s = {.b = b, .c = c, .ok = true};
+    json_t *reference = load_reference(&s);
+    if (!reference) return;
+    if (kiln_ctx_create(NULL, &s.ctx) != KILN_OK) bench_fail(b, "no context");
+    else if ((s.g = spine_graph(b, s.ctx, c->file)) && check_values(&s, reference)) time_graph(&s, reference);
+    kiln_graph_release(s.g);
+    kiln_ctx_release(s.ctx);
+    json_decref(reference);
+}
+
+/* ---- the two ---- */
+
+static void start_spring_body(void *s) { limit_spring_body_start(s); }
+static void run_spring_body(void *s, uint64_t n) { limit_spring_body_run(s, &limit_spring_body_case, n); }
+
+void spine_spring_body(bench *b)
+{
+#define FIELD(name, member, count) {name, offsetof(limit_spring_body, member), count}
+    static const limit_field fields[] = {
+        FIELD("spring.position", spring_position, 1),
+        FIELD("spring.velocity", spring_velocity, 1),
+        FIELD("body.position", position, 3),
+        FIELD("body.velocity", velocity, 3),
+        FIELD("body.orientation", q, 4),
+        FIELD("body.angular_velocity", spin, 3),
+    };
+#undef FIELD
+    static const graph_case c = {
+        .name = "spring-body",
+        .file = "graphs/spring-body.yaml",
+        .reference = "reference/spring-body.json",
+        .fields = fields,
+        .n_fields = sizeof fields / sizeof *fields,
+        .start = start_spring_body,
+        .run = run_spring_body,
+    };
+    run_graph(b, &c);
+}
+
+static void start_rods(void *s) { limit_rods_start(s); }
+static void run_rods(void *s, uint64_t n) { limit_rods_run(s, &limit_rods_case, n); }
+static void run_rods_ends(void *s, uint64_t n) { limit_rods_run_ends(s, &limit_rods_case, n); }
+static int64_t passes_of_rods(const void *s) { return ((const limit_rods *)s)->total_iterations; }
+
+void spine_rods(bench *b)
+{
+    static const limit_field fields[] = {
+        {"hot.temperature", offsetof(limit_rods, hot), LIMIT_CELLS},
+        {"cold.temperature", offsetof(limit_rods, cold), LIMIT_CELLS},
+    };
+    static const graph_case c = {
+        .name = "rods-64-aitken",
+        .file = "graphs/rods-64-aitken.yaml",
+        .reference = "reference/rods-64-aitken.json",
+        .fields = fields,
+        .n_fields = sizeof fields / sizeof *fields,
+        .start = start_rods,
+        .run = run_rods,
+        .passes = passes_of_rods,
+        .shortcut = "C that knows by hand that only the two cells at the joint differ from pass to pass",
+        .run_shortcut = run_rods_ends,
+    };
+    run_graph(b, &c);
+}

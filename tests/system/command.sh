@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The command from outside: arguments, exit codes, what goes where, files.
+set -u
+: "${KILN:?}" "${KILN_SOURCE:?}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset KILN_DUMP KILN_TARGET KILN_TIER KILN_QUIET KILN_VERBOSE NO_COLOR
+failures=0
+
+# run CODE ARGUMENTS...: the exit code is CODE; output in out, errors in err
+run() {
+    want=$1; shift
+    "$KILN" "$@" > out 2> err < /dev/null
+    got=$?
+    [ "$got" -eq "$want" ] && return 0
+    echo "kiln $*: exit code $got, expected $want"; cat err
+    failures=$((failures + 1))
+}
+says() { grep -qF -- "$1" out || { echo "  no '$1' in the output:"; head -5 out; failures=$((failures + 1)); }; }
+complains() { grep -qF -- "$1" err || { echo "  no '$1' in the errors:"; head -5 err; failures=$((failures + 1)); }; }
+silent() { [ ! -s err ] || { echo "  errors where none should be:"; head -5 err; failures=$((failures + 1)); }; }
+holds() { [ -s "$1" ] || { echo "  no file $1"; failures=$((failures + 1)); }; }
+check() { "$@" || { echo "  failed: $*"; failures=$((failures + 1)); }; }
+
+cat > f.jaxpr <<'END'
+{ lambda ; a:f64[3] b:f64[]. let
+    c:f64[3] = mul a b
+    d:f64[] = reduce_sum[axes=(0,) out_sharding=None] c
+  in (c, d) }
+END
+cat > bad.jaxpr <<'END'
+{ lambda ; a:f64[3]. let
+    b:f64[3] = sinus a
+  in (b,) }
+END
+
+# about itself
+run 0 --version; says "kiln "; silent
+run 0 --help; says "Commands:"; silent
+for command in $("$KILN" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+    run 0 "$command" --help; says "Usage: kiln $command"; silent
+    run 0 help "$command"; says "Usage: kiln $command"
+done
+run 0 --man; says ".TH KILN 1"
+run 0 completion bash; says "complete -o filenames -F _kiln kiln"
+check sh -c 'bash -n out 2>/dev/null || ! command -v bash >/dev/null'
+run 0 completion zsh; says "#compdef kiln"
+run 2 completion fish; complains "bash and zsh"
+run 0 doctor; says "Settings"
+run 0 prims; says "dot_general"
+run 0 prims scan; says "Runs the body"
+run 2 prims scann; complains "did you mean scan?"
+run 0 passes; says "simplify"
+run 0 nodes; says "HeatNode"
+run 0 errors; says "unknown-primitive"
+run 0 errors unbound; says "variable c is not bound"
+
+# usage
+run 2
+run 2 shwo f.jaxpr; complains "did you mean 'show'?"
+run 2 show; complains "kiln show needs INPUT"
+run 2 show f.jaxpr g.jaxpr; complains "does not take 'g.jaxpr'"
+run 2 show f.jaxpr --widht 40; complains "did you mean --width?"
+run 2 show f.jaxpr --width; complains "--width needs a value"
+run 2 show f.jaxpr --width x; complains "--width takes a whole number, found 'x'"
+run 2 show f.jaxpr --stage parsed; complains "takes one of traced, lowered"
+run 2 show f.jaxpr --width 40 --width 50; complains "given twice"
+run 2 show f.jaxpr --signature=yes; complains "takes no value"
+run 2 show nowhere.jaxpr; complains "cannot open 'nowhere.jaxpr': No such file or directory"
+run 2 eval f.jaxpr --transform grad:0; complains "[unsupported]"
+run 2 show f.jaxpr --threads 4; complains "[unsupported]"
+KILN_TIER=7 run 2 show f.jaxpr; complains "KILN_TIER takes one of 0, 2, auto, found '7'"
+KILN_TARGET=z80 run 2 show f.jaxpr; complains "no target 'z80'"
+
+# show
+run 0 show f.jaxpr; silent; check cmp -s f.jaxpr out
+"$KILN" show - < f.jaxpr > out 2> err; check test $? -eq 0; check cmp -s f.jaxpr out
+run 0 show f.jaxpr -o g.jaxpr; check cmp -s f.jaxpr g.jaxpr; check test ! -s out
+run 0 show f.jaxpr --width=20; says "reduce_sum["
+run 0 show f.jaxpr --signature; says "input 0 f64[3] a"; says "output 1 f64[]"
+run 0 show f.jaxpr --ops; says "1 reduce_sum"
+for stage in traced lowered optimised loops llvm asm; do run 0 show f.jaxpr --stage $stage; check test -s out; silent; done
+run 2 show bad.jaxpr; complains "bad.jaxpr:2:16: error: no primitive sinus (did you mean sin?) [unknown-primitive]"
+check test "$(grep -c 'error:' err)" -eq 1
+check test ! -s out
+"$KILN" show f.jaxpr > /dev/full 2> err; check test $? -eq 3; complains "cannot write to standard output"
+run 3 show f.jaxpr -o /dev/full; complains "No space left on device"
+run 2 show f.jaxpr -o nowhere/g.jaxpr; complains "cannot write"
+
+# check
+run 0 check f.jaxpr f.jaxpr; says "2 passed, 0 failed"
+run 2 check f.jaxpr bad.jaxpr nowhere; says "1 passed, 2 failed"; complains "bad.jaxpr:2:16"
+printf 'not a program\n' > plain.txt
+run 2 check plain.txt; complains "[unrecognised]"
+run 2 check plain.txt --from jaxpr; complains "plain.txt:1:1"
+run 2 check plain.txt --from cobol; complains "--from takes"
+printf 'module { }\n' > m.mlir
+run 2 check m.mlir; complains "a StableHLO module"
+printf '\200\004abc' > p.pickle
+run 2 check p.pickle; complains "pickle"
+
+# eval
+run 0 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2'; says "out0 f64[3]: 2.0 4.0 6.0"; says "out1 f64[]: 12.0"; silent
+cp out compiled
+run 0 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' --interpret; check cmp -s out compiled
+run 0 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' -o r.npz; holds r.npz; check test ! -s out
+run 0 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' -o r/; holds r/out0.npy; holds r/out1.npy
+run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' -o r.npy; complains "has 2 results"
+run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' -o r.txt; complains "-o takes"
+run 0 eval f.jaxpr r/out0.npy 'f64[]:1' --expect r.npz --atol 100; says "2 passed, 0 failed"
+run 1 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:3' --expect r.npz; says "out0: 3 of 3 elements differ, first at 0: 3.0, expected 2.0"; says "0 passed, 2 failed"
+run 2 eval f.jaxpr 'f64[3]:1,2,3'; complains "takes 2 inputs, 1 are given"
+run 2 eval f.jaxpr 'f32[3]:1,2,3' 'f64[]:1'; complains "input 0 (a) of the program is f64[3]"
+run 2 eval f.jaxpr r.npz; complains "no array 'a'"
+run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; holds t.json
+check grep -q '"compile_ms"' t.json
+run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --dump d; holds d/001-eval-1.traced.jaxpr; check test "$(ls d | wc -l)" -ge 5
+
+# counts and graphs
+run 0 counts f.jaxpr --write counts.json; check test ! -s out; holds counts.json
+run 0 counts f.jaxpr --check counts.json; says "no count moved"
+sed 's/"compiles": 1/"compiles": 2/' counts.json > moved.json
+run 1 counts f.jaxpr --check moved.json; says "f.jaxpr: compiles: 1, was 2"
+KILN_TIER=0 KILN_TARGET=x86-64-v4 run 0 counts f.jaxpr --check counts.json
+run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
+run 2 counts f.jaxpr --check nowhere.json
+cp "$KILN_SOURCE/examples/graphs/pair.yaml" pair.yaml
+run 0 check pair.yaml; says "1 passed, 0 failed"
+run 0 show pair.yaml --program step --stage optimised; check test -s out
+run 0 counts pair.yaml; says "entry_calls    1"; says "compiles       1"
+run 2 show f.jaxpr --program step; complains "--program belongs to graphs"
+run 2 eval pair.yaml; complains "kiln eval takes a program"
+
+# what a reader sees while a file is written: the old one or the new one
+mkdir -p ro && cp r.npz ro/r.npz && chmod 555 ro
+if [ "$(id -u)" -ne 0 ]; then run 3 eval f.jaxpr 'f64[3]:1' 'f64[]:2' -o ro/r.npz; check cmp -s r.npz ro/r.npz; fi
+chmod 755 ro
+
+# the page is what the tables say
+"$KILN" --page > page.md
+if ! cmp -s page.md "$KILN_SOURCE/docs/cli.md"; then
+    echo "docs/cli.md is not what the tables say; make it again: build/release/kiln --page > docs/cli.md"
+    failures=$((failures + 1))
+fi
+
+[ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }
+echo "all as it should be"
