@@ -84,7 +84,7 @@ kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
     kn_atom *in, *out = KN_NEWN(h->arena, kn_atom, o->nout);
     KILN_TRY_MEM(h->ctx, out);
     KILN_TRY(kn_hin_all(h, o, &in));
-    KILN_TRY(kn_heqn(h, o, &kn_prim_lapack, (kn_param[]){KN_TEXT(options), KN_TEXT(t->routine)}, in, o->nin, out, o->nout));
+    KILN_TRY(kn_heqn(h, o, &kn_prim_lapack, (kn_param[]){options[0] ? KN_TEXT(options) : KN_NONE, KN_TEXT(t->routine)}, in, o->nin, out, o->nout));
     for (uint32_t i = 0; i < o->nout; i++) KILN_TRY(kn_hset(h, o, i, out[i]));
     return KILN_OK;
 }

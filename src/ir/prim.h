@@ -28,7 +28,8 @@ typedef enum kn_loop_kind {
     KN_LOOP_DOT,
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
-    KN_LOOP_COND
+    KN_LOOP_COND,
+    KN_LOOP_CALL /* a routine of the run-time library (sort, transforms, factorisations): not compiled yet */
 } kn_loop_kind;
 
 /* One parameter in the order of printing. */

@@ -181,6 +181,14 @@ static cx pow_of(formula *f, cx z, cx w)
     return (cx){pick(f, none, unit, pick(f, nothing, zero, r.re)), pick(f, two(f, &kn_prim_or, none, nothing), zero, r.im)};
 }
 
+static cx cbrt_of(formula *f, cx z)
+{
+    kn_atom size = one(f, &kn_prim_cbrt, modulus(f, z)), angle = quo(f, argument(f, z), num(f, 3));
+    kn_atom zero = two(f, &kn_prim_eq, size, num(f, 0));
+    kn_atom re = mul(f, size, one(f, &kn_prim_cos, angle)), im = mul(f, size, one(f, &kn_prim_sin, angle));
+    return (cx){pick(f, zero, z.re, re), pick(f, zero, z.im, im)};
+}
+
 /* ---- circular and hyperbolic functions ---- */
 
 /* sinh and cosh of x times factors: with e = expm1|x|, sinh = (e + e/(e + 1))/2, cosh = (E + 1/E)/2, E = e^|x|. */
@@ -360,14 +368,17 @@ static const struct {
     cx (*binary)(formula *f, cx a, cx b);
     bool narrow; /* of c64 in f32 */
 } functions[] = {
-    {"acos", acos_of, NULL, false},   {"acosh", acosh_of, NULL, false},       {"add", NULL, add_of, true},         {"add_any", NULL, add_of, true},
-    {"asin", asin_of, NULL, false},   {"asinh", asinh_of, NULL, false},       {"atan", atan_of, NULL, false},      {"atan2", NULL, atan2_of, false},
-    {"atanh", atanh_of, NULL, false}, {"cos", cos_of, NULL, false},           {"cosh", cosh_of, NULL, false},      {"div", NULL, over, false},
-    {"exp", exp_of, NULL, false},     {"exp2", exp2_of, NULL, false},         {"expm1", expm1_of, NULL, false},    {"integer_pow", integer_power, NULL, true},
-    {"log", log_of, NULL, false},     {"log1p", log1p_of, NULL, false},       {"logistic", logistic_of, NULL, false}, {"max", NULL, max_of, true},
-    {"min", NULL, min_of, true},      {"mul", NULL, times, true},             {"neg", neg_of, NULL, true},         {"pow", NULL, pow_of, false},
-    {"rsqrt", rsqrt_of, NULL, false}, {"sign", sign_of, NULL, false},         {"sin", sin_of, NULL, false},        {"sinh", sinh_of, NULL, false},
-    {"sqrt", sqrt_of, NULL, false},   {"square", square_of, NULL, true},      {"sub", NULL, sub_of, true},         {"tan", tan_of, NULL, false},
+    {"acos", acos_of, NULL, false},          {"acosh", acosh_of, NULL, false},        {"add", NULL, add_of, true},
+    {"add_any", NULL, add_of, true},         {"asin", asin_of, NULL, false},          {"asinh", asinh_of, NULL, false},
+    {"atan", atan_of, NULL, false},          {"atan2", NULL, atan2_of, false},        {"atanh", atanh_of, NULL, false},
+    {"cbrt", cbrt_of, NULL, false},          {"cos", cos_of, NULL, false},            {"cosh", cosh_of, NULL, false},
+    {"div", NULL, over, false},              {"exp", exp_of, NULL, false},            {"exp2", exp2_of, NULL, false},
+    {"expm1", expm1_of, NULL, false},        {"integer_pow", integer_power, NULL, true}, {"log", log_of, NULL, false},
+    {"log1p", log1p_of, NULL, false},        {"logistic", logistic_of, NULL, false},  {"max", NULL, max_of, true},
+    {"min", NULL, min_of, true},             {"mul", NULL, times, true},              {"neg", neg_of, NULL, true},
+    {"pow", NULL, pow_of, false},            {"rsqrt", rsqrt_of, NULL, false},        {"sign", sign_of, NULL, false},
+    {"sin", sin_of, NULL, false},            {"sinh", sinh_of, NULL, false},          {"sqrt", sqrt_of, NULL, false},
+    {"square", square_of, NULL, true},       {"sub", NULL, sub_of, true},             {"tan", tan_of, NULL, false},
     {"tanh", tanh_of, NULL, false},
 };
 
@@ -380,18 +391,6 @@ static cx parts_of(formula *f, kn_atom z)
         im = kn_low1(&f->l, &kn_prim_imag, z);
     } else im = num(f, 0); /* the exponent of pow may be real */
     return (cx){kn_low_convert(&f->l, re, f->d), kn_low_convert(&f->l, im, f->d)};
-}
-
-/* An operand in the shape of the result, so that all parts have one. */
-static kn_atom in_shape(formula *f, kn_atom x, kiln_type shape)
-{
-    kiln_type t = kn_build_type(f->l.b, x);
-    if (t.rank == 0) return kn_low_widen(&f->l, x, shape);
-    bool same = true;
-    int64_t at[KN_MAX_RANK];
-    for (uint32_t d = 0; d < t.rank; d++) same = same && t.dims[d] == shape.dims[d], at[d] = d;
-    kn_param params[] = {KN_INTS(t.rank, at), KN_INTS(shape.rank, shape.dims), KN_NONE};
-    return same ? x : kn_low_op(&f->l, &kn_prim_broadcast_in_dim, params, &x, 1);
 }
 
 static kn_atom whole_of(formula *f, cx z, kiln_dtype d, kiln_type shape)
@@ -430,15 +429,15 @@ kiln_status kn_lower_complex(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (strcmp(functions[i].name, name) != 0) continue;
         if (functions[i].narrow) f.d = part;
-        cx a = parts_of(&f, in_shape(&f, x[0], out));
-        cx z = functions[i].unary ? functions[i].unary(&f, a) : functions[i].binary(&f, a, parts_of(&f, in_shape(&f, x[1], out)));
+        cx a = parts_of(&f, kn_low_in_shape(&f.l, x[0], out));
+        cx z = functions[i].unary ? functions[i].unary(&f, a) : functions[i].binary(&f, a, parts_of(&f, kn_low_in_shape(&f.l, x[1], out)));
         y[0] = whole_of(&f, z, out.dtype, out);
         return f.l.status;
     }
     f.d = part;
-    cx a = parts_of(&f, in_shape(&f, x[0], out));
+    cx a = parts_of(&f, kn_low_in_shape(&f.l, x[0], out));
     if (strcmp(name, "abs") == 0) y[0] = modulus(&f, a);
-    else if (out.dtype == KILN_BOOL && e->nin == 2) y[0] = ordered(&f, e->prim, a, parts_of(&f, in_shape(&f, x[1], out)));
+    else if (out.dtype == KILN_BOOL && e->nin == 2) y[0] = ordered(&f, e->prim, a, parts_of(&f, kn_low_in_shape(&f.l, x[1], out)));
     else return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", name, kn_type_show(t).s);
     return f.l.status;
 }

@@ -145,6 +145,7 @@ KILN_PRIM(fft) = {
     .nout = 1,
     .flags = KN_EXPENSIVE,
     KN_PARAMS(fft_params),
+    .loop = KN_LOOP_CALL,
     .type = type_fft,
     .eval = eval_fft,
     .sample = kn_sample_fft,

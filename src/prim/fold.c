@@ -176,6 +176,7 @@ KILN_PRIM(reduce) = {
     .name = "reduce",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
+    .flags = KN_LEVEL_TRACED,
     KN_PARAMS(fold_params),
     .type = type_fold,
     .eval = eval_fold,

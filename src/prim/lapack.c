@@ -12,7 +12,7 @@
 #include "prim/sample.h"
 
 enum { OPTIONS, ROUTINE };
-static const kn_param_spec lapack_params[] = {{"options", KN_P_TEXT, 0}, {"routine", KN_P_TEXT, 0}};
+static const kn_param_spec lapack_params[] = {{"options", KN_P_TEXT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}, {"routine", KN_P_TEXT, 0}};
 
 enum { MOST_ARRAYS = 5, COLUMN_MAJOR = 102 };
 typedef int lapack_int;
@@ -220,6 +220,8 @@ static kiln_dtype dtype_of(char c, kiln_dtype t)
     return c == 't' ? t : c == 'i' ? KILN_I32 : c == 'r' ? wide ? KILN_F64 : KILN_F32 : wide ? KILN_C128 : KILN_C64;
 }
 
+static const char *letters(const kn_param *p) { return p->kind == KN_P_TEXT ? p->text : ""; }
+
 static kiln_status type_lapack(kn_typing *t)
 {
     sizes z;
@@ -227,11 +229,11 @@ static kiln_status type_lapack(kn_typing *t)
     KILN_TRY(kn_typing_count(t, 1));
     kiln_dtype d = t->in[0].dtype;
     bool known = d == KILN_F32 || d == KILN_F64 || d == KILN_C64 || d == KILN_C128;
-    const routine *r = known && name->kind == KN_P_TEXT && options->kind == KN_P_TEXT ? find(name->text, d) : NULL;
+    const routine *r = known && name->kind == KN_P_TEXT && (options->kind == KN_P_TEXT || options->kind == KN_P_NONE) ? find(name->text, d) : NULL;
     if (!r) return kn_fail(t->ctx, KILN_UNSUPPORTED, "lapack: there is no routine '%s' for %s", name->kind == KN_P_TEXT ? name->text : "", kn_type_show(t->in[0]).s);
     for (uint32_t i = 1; i < t->nin; i++) KILN_TRY(kn_typing_same_dtype(t, 0, i));
-    if (!read_sizes(r, t->in, t->nin, options->text, &z))
-        return kn_fail(t->ctx, KILN_SHAPE, "lapack: %s with options '%s' does not fit operands such as %s", r->name, options->text, kn_type_show(t->in[0]).s);
+    if (!read_sizes(r, t->in, t->nin, letters(options), &z))
+        return kn_fail(t->ctx, KILN_SHAPE, "lapack: %s with options '%s' does not fit operands such as %s", r->name, letters(options), kn_type_show(t->in[0]).s);
     KILN_TRY(kn_typing_out(t, r->nout));
     for (uint32_t i = 0; i < r->nout; i++) {
         int64_t *dims;
@@ -373,7 +375,7 @@ static kiln_status eval_lapack(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, 
     kn_lapack_fn fn;
     (void)j;
     for (uint32_t i = 0; i < e->nin; i++) types[i] = in[i]->type;
-    read_sizes(r, types, e->nin, e->params[OPTIONS].text, &z);
+    read_sizes(r, types, e->nin, letters(&e->params[OPTIONS]), &z);
     if (z.m > INT32_MAX || z.n > INT32_MAX || z.q > INT32_MAX) return kn_fail(ev->ctx, KILN_UNSUPPORTED, "lapack: a matrix has more than 2^31 rows or columns");
     if (z.batch == 0 || z.n == 0 || z.m == 0) return KILN_OK; /* results are zero, the status too */
     KILN_TRY(kn_lapack_find(ev->ctx, kiln_dtype_kind(d) == 'c' ? r->complex_name : r->name, d, &fn));
@@ -393,6 +395,7 @@ KILN_PRIM(lapack) = {
     .nout = KN_VARIADIC,
     .flags = KN_EXPENSIVE,
     KN_PARAMS(lapack_params),
+    .loop = KN_LOOP_CALL,
     .type = type_lapack,
     .eval = eval_lapack,
     .sample = kn_sample_lapack,

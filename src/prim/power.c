@@ -22,33 +22,25 @@ static kn_atom number(kn_low *l, kiln_dtype d, int64_t v)
 /* By the bits of the exponent, lowest first. A negative exponent leaves the powers of 1 and -1; of all others (0 too) it is 0. */
 static kiln_status lower_int_pow(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
-    (void)r, (void)j, (void)e;
+    (void)r;
     kn_low l = {b, KILN_OK};
     kiln_dtype d = kn_build_type(b, x[0]).dtype;
-    kn_atom one = number(&l, d, 1), zero = number(&l, d, 0), base = x[0], rest = x[1];
     kiln_type out = kn_out_type(j, e, 0);
-    kn_atom result = kn_low_widen(&l, one, out);
+    kn_atom one = number(&l, d, 1), zero = number(&l, d, 0), x0 = kn_low_in_shape(&l, x[0], out), x1 = kn_low_in_shape(&l, x[1], out);
+    kn_atom base = x0, rest = x1, result = kn_low_widen(&l, one, out);
     for (unsigned k = 0, width = kn_dtype_width(d); k < width; k++) {
         kn_atom set = kn_low2(&l, &kn_prim_ne, kn_low2(&l, &kn_prim_and, rest, one), zero);
-        kn_atom with = kn_low2(&l, &kn_prim_mul, result, base);
-        kn_atom which = set;
-        if (out.rank && kn_build_type(b, set).rank == 0) which = kn_low_widen(&l, set, out);
-        result = kn_low_select(&l, which, with, result);
-        if (k + 1 < width) {
-            base = kn_low2(&l, &kn_prim_mul, base, base);
-            rest = kn_low2(&l, &kn_prim_shift_right_logical, rest, one);
-        }
+        result = kn_low_select(&l, set, kn_low2(&l, &kn_prim_mul, result, base), result);
+        if (k + 1 == width) break;
+        base = kn_low2(&l, &kn_prim_mul, base, base);
+        rest = kn_low2(&l, &kn_prim_shift_right_logical, rest, one);
     }
     if (kiln_dtype_kind(d) == 'i') {
-        kn_atom minus = number(&l, d, -1), negative = kn_low2(&l, &kn_prim_lt, x[1], zero);
-        kn_atom odd = kn_low2(&l, &kn_prim_ne, kn_low2(&l, &kn_prim_and, x[1], one), zero);
-        kn_atom is_one = kn_low2(&l, &kn_prim_eq, x[0], one), is_minus = kn_low2(&l, &kn_prim_eq, x[0], minus);
+        kn_atom minus = number(&l, d, -1), odd = kn_low2(&l, &kn_prim_ne, kn_low2(&l, &kn_prim_and, x1, one), zero);
         kn_atom of_minus = kn_low_select(&l, odd, minus, one);
-        kn_atom parts[] = {negative, is_one, is_minus, of_minus};
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-            if (out.rank && kn_build_type(b, parts[i]).rank == 0) parts[i] = kn_low_widen(&l, parts[i], out);
-        kn_atom inverse = kn_low_select(&l, parts[1], one, kn_low_select(&l, parts[2], parts[3], zero));
-        result = kn_low_select(&l, parts[0], inverse, result);
+        kn_atom inverse = kn_low_select(&l, kn_low2(&l, &kn_prim_eq, x0, minus), of_minus, zero);
+        inverse = kn_low_select(&l, kn_low2(&l, &kn_prim_eq, x0, one), one, inverse);
+        result = kn_low_select(&l, kn_low2(&l, &kn_prim_lt, x1, zero), inverse, result);
     }
     y[0] = result;
     return l.status;

@@ -145,6 +145,7 @@ KILN_PRIM(rng_bit_generator) = {
     .nout = 2,
     .flags = KN_EXPENSIVE,
     KN_PARAMS(rng_params),
+    .loop = KN_LOOP_CALL,
     .type = type_rng,
     .eval = eval_rng,
     .sample = kn_sample_rng,

@@ -89,7 +89,7 @@ static kiln_status lower_simple(const kn_rules *r, kn_build *b, const kn_jaxpr *
 
 #define SIMPLE(id, sop, text)                                                                                         \
     {                                                                                                                  \
-        .name = #id, .nin = 1, .nout = 1, KN_PARAMS(simple_params), .scalar_op = KN_S_##sop, .type = type_simple,      \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED, KN_PARAMS(simple_params), .scalar_op = KN_S_##sop, .type = type_simple,      \
         .eval = eval_simple, .lower = lower_simple, .sample = kn_sample_window, .doc = (text)                          \
     }
 KILN_PRIM(reduce_window_max) = SIMPLE(reduce_window_max, max, "Maximum over windows that slide over the array.");
@@ -184,6 +184,7 @@ KILN_PRIM(reduce_window) = {
     .name = "reduce_window",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
+    .flags = KN_LEVEL_TRACED,
     KN_PARAMS(any_params),
     .type = type_any,
     .eval = eval_any,

@@ -214,13 +214,12 @@ static void some_indexing(kn_sample *s, bool scatter, uint32_t rank, const int64
     for (uint32_t i = 0; i < own; i++) g->idims[g->irank++] = i == 0 ? kn_sample_between(s, 0, 4) : kn_sample_between(s, 1, 2);
     for (uint32_t d = 0; d < rank; d++) {
         int64_t kind = kn_sample_below(s, 4);
-        bool batch = kind == 0 && g->n[3] == 0, collapsed = !batch && kind == 1 && dims[d] > 0;
+        bool batch = kind == 0 && g->n[3] == 0 && dims[d] > 0, collapsed = !batch && kind == 1 && dims[d] > 0;
         if (batch) {
             g->list[3][g->n[3]++] = d;
             g->list[4][g->n[4]++] = g->irank;
             g->idims[g->irank++] = dims[d];
             g->sizes[d] = 1;
-            if (dims[d] == 0) g->idims[g->irank - 1] = 0;
             continue;
         }
         g->sizes[d] = collapsed ? 1 : kn_sample_below(s, 2) ? dims[d] : kn_sample_between(s, 0, dims[d] < 3 ? dims[d] : 3);
@@ -468,7 +467,7 @@ kiln_status kn_sample_lapack(kn_sample *s)
     if (!drawn(s, d)) return kn_fail(s->ctx, KILN_DTYPE, "lapack takes none of the element types to draw from");
     KILN_TRY(kn_sample_input(s, (kiln_type){d, 3, (int64_t[]){2, n, n}}, &x));
     if (kn_sample_below(s, 2)) return kn_sample_emit(s, (kn_param[]){KN_TEXT("L"), KN_TEXT("potrf")}, &x, 1, 2);
-    return kn_sample_emit(s, (kn_param[]){KN_TEXT(""), KN_TEXT("getrf")}, &x, 1, 3);
+    return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_TEXT("getrf")}, &x, 1, 3);
 }
 
 kiln_status kn_sample_conv(kn_sample *s)

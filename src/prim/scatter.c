@@ -348,7 +348,7 @@ static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
 
 #define SCATTER(text_name, sop, inputs, outputs, text)                                                                \
     {                                                                                                                  \
-        .name = (text_name), .nin = (inputs), .nout = (outputs), KN_PARAMS(scatter_params), .scalar_op = (sop),        \
+        .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
         .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .sample = kn_sample_scatter, .doc = (text) \
     }
 KILN_PRIM(scatter) = SCATTER("scatter", KN_S_NONE, 3, 1,

@@ -273,8 +273,7 @@ static kiln_status lower_by(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, con
     formula f = {{b, KILN_OK}, d == KILN_F64 || wide ? KILN_F64 : KILN_F32};
     kn_atom in[2];
     for (uint32_t i = 0; i < e->nin; i++) {
-        in[i] = kn_low_convert(&f.l, x[i], f.d);
-        if (out.rank && kn_build_type(b, in[i]).rank == 0) in[i] = kn_low_widen(&f.l, in[i], out);
+        in[i] = kn_low_convert(&f.l, kn_low_in_shape(&f.l, x[i], out), f.d);
     }
     y[0] = kn_low_convert(&f.l, fn(&f, in), d);
     return f.l.status;

@@ -13,10 +13,11 @@ static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTION
         .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
         .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)                              \
     }
-#define FUNCTION(id, text)                                                                                            \
+#define FUNCTION(id, text) FUNCTION_OF(id, kn_type_same_fc, text)
+#define FUNCTION_OF(id, rule, text)                                                                                   \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_EXPENSIVE, KN_PARAMS(accuracy),                 \
-        .scalar_op = KN_S_##id, .loop = KN_LOOP_ELEMENT, .type = kn_type_same_fc, .eval = kn_eval_sop,                 \
+        .scalar_op = KN_S_##id, .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop,                          \
         .element = kn_element_sop, .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)   \
     }
 
@@ -66,7 +67,7 @@ KILN_PRIM(asin) = FUNCTION(asin, "Inverse sine; within 1 ULP.");
 KILN_PRIM(acos) = FUNCTION(acos, "Inverse cosine; within 1 ULP.");
 KILN_PRIM(atan) = FUNCTION(atan, "Inverse tangent; within 1 ULP.");
 KILN_PRIM(cbrt) = FUNCTION(cbrt, "Cube root; within 1 ULP.");
-KILN_PRIM(erf) = FUNCTION(erf, "Error function; within 1.1 ULP.");
+KILN_PRIM(erf) = FUNCTION_OF(erf, kn_type_same_float, "Error function; within 1.1 ULP.");
 
 static const kn_param_spec round_params[] = {{"rounding_method", KN_P_INT, 0}};
 

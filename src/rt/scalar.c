@@ -262,6 +262,11 @@ kn_scalar kn_sop_eval(kn_sop op, kiln_dtype d, kiln_dtype to, kn_scalar a, kn_sc
 {
     if (op == KN_S_select) return a.b ? b : c;
     if (op == KN_S_convert) return convert(d, to, a);
+    if (op == KN_S_bitcast) {
+        uint64_t bits[2] = {0};
+        kn_scalar_store(d, bits, 0, a);
+        return kn_scalar_load(to, bits, 0);
+    }
     char kind = kiln_dtype_kind(d);
     if (kind == 'f') return eval_float(op, d, a, b, c);
     if (kind == 'c') return eval_complex(op, d, a, b);
