@@ -10,20 +10,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RP_INPUTS = 12, RP_OUTPUTS = 24, RP_POOL = 400 };
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
 
-typedef struct rp {
-    kiln_ctx *ctx;
-    uint64_t state;
-    uint32_t depth; /* of bodies */
-    kiln_status status;
-} rp;
+enum { RP_INPUTS = 12, RP_OUTPUTS = 60, RP_POOL = 400 };
 
+typedef struct rp rp;
 typedef struct rp_body {
     kn_build b;
     kn_atom pool[RP_POOL];
     uint32_t n;
 } rp_body;
+/* What a richer generator puts in place of parts of this one (random_mix.h). */
+typedef struct rp_style {
+    void (*equation)(rp *r, rp_body *b); /* two in three */
+    kn_atom (*fresh)(rp *r, rp_body *b, kiln_type t); /* a value that the pool does not have */
+    kiln_type (*input)(rp *r, int64_t *dims);
+    uint32_t (*outputs)(rp *r, rp_body *b, kn_atom *out);
+} rp_style;
+struct rp {
+    kiln_ctx *ctx;
+    uint64_t state;
+    uint32_t depth; /* of bodies */
+    const rp_style *style; /* or NULL; with one, infinities and NaNs are few, so that differences get through */
+    kiln_status status;
+};
 
 static const int64_t rp_dims[][3] = {{0}, {1}, {3}, {8}, {2, 3}, {1, 3}, {3, 2}, {0}, {17}, {2, 3, 2}};
 static const uint32_t rp_ranks[] = {0, 1, 1, 1, 2, 2, 2, 1, 1, 3};
@@ -53,7 +65,7 @@ static kn_scalar rp_value(rp *r, kiln_dtype d)
     static const double f[] = {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -4.0, 3.0, 0.1, (double)INFINITY, -(double)INFINITY, (double)NAN, 1e300, 1e-310};
     static const int64_t n[] = {0, 1, -1, 2, 3, -7, INT32_MAX, INT32_MIN, 31, 32};
     if (kiln_dtype_kind(d) == 'f')
-        return kn_scalar_round(d, (kn_scalar){.f = rp_below(r, 3) ? f[rp_below(r, 14)] : ((double)rp_bits(r) * 0x1p-63 - 1) * 4});
+        return kn_scalar_round(d, (kn_scalar){.f = (r->style ? rp_below(r, 8) == 0 : rp_below(r, 3) != 0) ? f[rp_below(r, 14)] : ((double)rp_bits(r) * 0x1p-63 - 1) * 4});
     if (d == KILN_BOOL) return (kn_scalar){.b = rp_below(r, 2)};
     return kn_scalar_round(d, (kn_scalar){.i = n[rp_below(r, 10)]});
 }
@@ -93,7 +105,7 @@ static kn_atom rp_some(rp *r, rp_body *b, kiln_type t)
         kn_atom a = b->pool[b->n - 1 - rp_below(r, rp_below(r, 2) || b->n < 8 ? b->n : 8)];
         if (kiln_type_equal(rp_of(b, a), t)) return a;
     }
-    return rp_fill(r, b, rp_literal(r, b, t.dtype, rp_value(r, t.dtype)), t);
+    return r->style && rp_below(r, 4) ? r->style->fresh(r, b, t) : rp_fill(r, b, rp_literal(r, b, t.dtype, rp_value(r, t.dtype)), t);
 }
 static kn_atom rp_any(rp *r, rp_body *b, const char *kinds)
 {
@@ -162,7 +174,7 @@ static void rp_convert(rp *r, rp_body *b)
     kn_atom a = rp_any(r, b, "iufb");
     kiln_dtype home = rp_of(b, a).dtype;
     for (uint32_t n = 1 + rp_below(r, 3); n; n--) {
-        kn_param p[] = {KN_DTYPE(n == 1 && rp_below(r, 2) ? home : to[rp_below(r, 8)]), KN_NONE, KN_BOOL(false)};
+        kn_param p[] = {KN_DTYPE(n == 1 && rp_below(r, 2) ? home : to[rp_below(r, r->style ? 7 : 8)]), KN_NONE, KN_BOOL(false)};
         a = rp_eqn(r, b, "convert_element_type", p, &a, 1);
     }
 }
@@ -228,6 +240,7 @@ static void rp_move(rp *r, rp_body *b)
     kn_atom a = rp_any(r, b, "iufb");
     kiln_type t = rp_of(b, a);
     int64_t v[8];
+    if (t.rank > 4) return;
     if (t.rank == 0) {
         rp_fill(r, b, a, rp_type(r, t.dtype));
         return;
@@ -245,7 +258,7 @@ static void rp_move(rp *r, rp_body *b)
         break;
     case 5: rp_eqn(r, b, "rev", (kn_param[]){KN_INTS(1, v)}, &a, 1); break;
     case 6: { /* another dimension in front, then away again or flat */
-        int64_t dims[4] = {1}, at[4];
+        int64_t dims[5] = {1}, at[4];
         for (uint32_t d = 0; d < t.rank; d++) dims[d + 1] = t.dims[d], at[d] = d + 1;
         if (rp_below(r, 2)) dims[0] = 2;
         kn_param p[] = {KN_INTS(t.rank, at), KN_INTS(t.rank + 1, dims), KN_NONE};
@@ -399,6 +412,10 @@ static void rp_cond(rp *r, rp_body *b)
 static void rp_fill_body(rp *r, rp_body *b, uint32_t n)
 {
     for (uint32_t k = 0; k < n && r->status == KILN_OK; k++) {
+        if (r->style && rp_below(r, 3)) {
+            r->style->equation(r, b);
+            continue;
+        }
         uint32_t what = rp_below(r, 26);
         if (what < 5) rp_unary(r, b);
         else if (what < 13) rp_binary(r, b);
@@ -421,9 +438,10 @@ static kiln_status rp_random_input(rp *r, kiln_type t, kiln_array **out)
 }
 
 /* A traced program of about `size` equations, and its inputs, which the caller releases. */
-static inline kiln_status random_program(kiln_ctx *ctx, uint64_t seed, uint32_t size, kn_prog **out, kiln_array **in, uint32_t *nin)
+static kiln_status random_program_with(kiln_ctx *ctx, uint64_t seed, uint32_t size, const rp_style *style, kn_prog **out,
+                                       kiln_array **in, uint32_t *nin)
 {
-    rp r = {.ctx = ctx, .state = seed * 0x2545f4914f6cdd1du + 1};
+    rp r = {.ctx = ctx, .state = seed * 0x2545f4914f6cdd1du + 1, .style = style};
     kn_prog *p;
     rp_body *b = calloc(1, sizeof *b);
     *nin = 0;
@@ -433,7 +451,8 @@ static inline kiln_status random_program(kiln_ctx *ctx, uint64_t seed, uint32_t 
         kn_build_init(&b->b, ctx, p);
         uint32_t n = 1 + rp_below(&r, RP_INPUTS - 1);
         for (uint32_t i = 0; i < n && r.status == KILN_OK; i++) {
-            kiln_type t = rp_type(&r, rp_dtype(&r));
+            int64_t dims[8];
+            kiln_type t = style ? style->input(&r, dims) : rp_type(&r, rp_dtype(&r));
             rp_input(&r, b, t);
             if (r.status == KILN_OK) r.status = rp_random_input(&r, t, &in[(*nin)++]);
         }
@@ -450,13 +469,18 @@ static inline kiln_status random_program(kiln_ctx *ctx, uint64_t seed, uint32_t 
         rp_fill_body(&r, b, size);
         kn_atom outs[RP_OUTPUTS];
         uint32_t m = 1 + rp_below(&r, 8);
-        for (uint32_t i = 0; i < m; i++) outs[i] = b->n ? b->pool[b->n - 1 - rp_below(&r, b->n < 20 ? b->n : 20)] : 0;
+        if (style) m = style->outputs(&r, b, outs);
+        for (uint32_t i = 0; i < m && !style; i++) outs[i] = b->n ? b->pool[b->n - 1 - rp_below(&r, b->n < 20 ? b->n : 20)] : 0;
         if (r.status == KILN_OK) r.status = kn_build_finish(&b->b, outs, m, &p->main);
         if (r.status != KILN_OK) kiln_prog_release(p);
         *out = p;
     }
     free(b);
     return r.status;
+}
+static inline kiln_status random_program(kiln_ctx *ctx, uint64_t seed, uint32_t size, kn_prog **out, kiln_array **in, uint32_t *nin)
+{
+    return random_program_with(ctx, seed, size, NULL, out, in, nin);
 }
 
 #endif

@@ -55,7 +55,14 @@ WIDE_INLINE bool any_nonzero(const pair *r)
     return any;
 }
 
-/* x + omega r, the factor found from r and the r of the pass before */
+/* x + omega r in doubles, rounded once */
+WIDE_INLINE vf advance(vf x, vd omega, vf r)
+{
+    vd low = vd_add(vd_low(x), vd_mul(omega, vd_low(r))), high = vd_add(vd_high(x), vd_mul(omega, vd_high(r)));
+    return vd_pack(low, high);
+}
+
+/* The next iterate, the factor found from r and the r of the pass before */
 WIDE_INLINE void accelerate(rods_aitken *a, pair *r_was, pair *x, const pair *y)
 {
     pair r = {difference(&y->hot, &x->hot), difference(&y->cold, &x->cold)};
@@ -67,10 +74,10 @@ WIDE_INLINE void accelerate(rods_aitken *a, pair *r_was, pair *x, const pair *y)
         rods_factor(a, along[0] + along[1], length[0] + length[1]);
     }
     a->nonzero = any_nonzero(&r);
-    vf omega = vf_all(a->omega);
+    vd omega = vd_all(a->omega);
     for (int k = 0; k < PARTS; k++) {
-        x->hot.v[k] = vf_add(x->hot.v[k], vf_mul(omega, r.hot.v[k]));
-        x->cold.v[k] = vf_add(x->cold.v[k], vf_mul(omega, r.cold.v[k]));
+        x->hot.v[k] = advance(x->hot.v[k], omega, r.hot.v[k]);
+        x->cold.v[k] = advance(x->cold.v[k], omega, r.cold.v[k]);
     }
     *r_was = r;
 }

@@ -95,7 +95,7 @@ typedef struct rods_trip {
 } rods_trip;
 
 typedef struct rods_aitken {
-    float omega;
+    double omega;
     bool nonzero;
 } rods_aitken;
 
@@ -135,9 +135,9 @@ WIDE_INLINE bool rods_decide(rods_trip *t, double r, const limit_rods_params *p)
 WIDE_INLINE void rods_factor(rods_aitken *a, double along, double length)
 {
     if (!(length > 0) || !(length < (double)INFINITY)) return;
-    double omega = -(double)a->omega * along / length;
+    double omega = -a->omega * along / length;
     omega = omega > 0.01 ? omega : 0.01;
-    a->omega = (float)(omega < 2 ? omega : 2);
+    a->omega = omega < 2 ? omega : 2;
 }
 
 WIDE_INLINE void rods_report(limit_rods *s, const rods_trip *t, const limit_rods_params *p)

@@ -57,8 +57,8 @@ WIDE_INLINE void accelerate(rods_aitken *a, ends *r_was, ends *x, ends y)
         rods_factor(a, (double)r_was->hot * hot + (double)r_was->cold * cold, hot * hot + cold * cold);
     }
     a->nonzero = r.hot != 0 || r.cold != 0;
-    x->hot = x->hot + a->omega * r.hot;
-    x->cold = x->cold + a->omega * r.cold;
+    x->hot = (float)((double)x->hot + a->omega * (double)r.hot);
+    x->cold = (float)((double)x->cold + a->omega * (double)r.cold);
     *r_was = r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two dependency chains a step bound the time, 50 to 60 cycles each, and the processor overlaps them: spring and height of the body
+/* Two dependency chains a step bound the time, and the processor overlaps them: spring and height of the body
  * (with a division by the body's mass), and the orientation (square root and division of the normalisation). The orientation is one
  * vector of four; everything stays in registers. */
 #include "limits.h"
@@ -51,8 +51,7 @@ static inline __m128 turn(const turning *t, __m128 q)
 
 void limit_spring_body_run(limit_spring_body *s, const limit_spring_body_params *p, uint64_t steps)
 {
-    const float dt = p->dt, k = p->stiffness, rest = p->rest_length, dt_over_m = dt / p->mass,
-                damping = p->damping * dt_over_m;
+    const float dt = p->dt, k = p->stiffness, rest = p->rest_length, spring_mass = p->mass, damping = p->damping;
     const float mass = p->body_mass, pull = p->pull, gz = p->gravity[2];
     const float ax_dt = (0.0f / mass + p->gravity[0]) * dt, ay_dt = (0.0f / mass + p->gravity[1]) * dt;
     const turning t = turning_of(s->spin, 0.5f * dt);
@@ -61,7 +60,8 @@ void limit_spring_body_run(limit_spring_body *s, const limit_spring_body_params 
     float vx = s->velocity[0], vy = s->velocity[1], vz = s->velocity[2];
     __m128 q = _mm_loadu_ps(s->q);
     for (uint64_t i = 0; i < steps; i++) {
-        v = (v - damping * v) - (k * ((x - rest) - pz)) * dt_over_m; /* the height is that at the start of the step */
+        float force = -k * ((x - pz) - rest) - damping * v; /* the height is that at the start of the step */
+        v = (float)((double)v + (double)(force / spring_mass) * (double)dt);
         x = x + v * dt;
         vx = vx + ax_dt;
         vy = vy + ay_dt;

@@ -39,6 +39,12 @@ WIDE_INLINE vd vd_high(vf a)
 {
     return _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1)));
 }
+WIDE_INLINE vf vd_pack(vd low, vd high)
+{
+    __m512 v = _mm512_castps256_ps512(_mm512_cvtpd_ps(low));
+    return _mm512_insertf32x8(v, _mm512_cvtpd_ps(high), 1);
+}
+WIDE_INLINE vd vd_all(double x) { return _mm512_set1_pd(x); }
 WIDE_INLINE vd vd_add(vd a, vd b) { return _mm512_add_pd(a, b); }
 WIDE_INLINE vd vd_sub(vd a, vd b) { return _mm512_sub_pd(a, b); }
 WIDE_INLINE vd vd_mul(vd a, vd b) { return _mm512_mul_pd(a, b); }
@@ -79,6 +85,8 @@ WIDE_INLINE vi vf_size(vf a) { return _mm256_and_si256(_mm256_castps_si256(a), _
 WIDE_INLINE vi vi_larger(vi a, vi b) { return _mm256_max_epi32(a, b); }
 WIDE_INLINE vd vd_low(vf a) { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }
 WIDE_INLINE vd vd_high(vf a) { return _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)); }
+WIDE_INLINE vf vd_pack(vd low, vd high) { return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low)); }
+WIDE_INLINE vd vd_all(double x) { return _mm256_set1_pd(x); }
 WIDE_INLINE vd vd_add(vd a, vd b) { return _mm256_add_pd(a, b); }
 WIDE_INLINE vd vd_sub(vd a, vd b) { return _mm256_sub_pd(a, b); }
 WIDE_INLINE vd vd_mul(vd a, vd b) { return _mm256_mul_pd(a, b); }

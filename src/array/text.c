@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scalars and arrays as text, spelled as Python does. */
 #include "array/text.h"
+#include "base/fpmode.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,7 +185,9 @@ kiln_status kiln_array_parse(kiln_ctx *ctx, const char *text, kiln_array **out)
     *out = NULL;
     KILN_TRY(read_type(ctx, text, &at, &t, dims, MOST_RANK));
     KILN_TRY(kiln_array_create(ctx, t, out));
+    kn_fpmode mode = kn_fpmode_enter();
     kiln_status status = read_elements(ctx, text, at, *out);
+    kn_fpmode_leave(mode);
     if (status == KILN_OK) return KILN_OK;
     kiln_array_release(*out);
     *out = NULL;
@@ -199,6 +202,7 @@ size_t kiln_array_format(const kiln_array *a, size_t most, char *out, size_t out
     kn_text t;
     kn_text_init(&t, &a->alloc);
     kn_text_char(&t, ':');
+    kn_fpmode mode = kn_fpmode_enter();
     for (int64_t k = 0; k < size; k++) {
         if (cut && k == half) {
             kn_text_add(&t, " ...");
@@ -208,6 +212,7 @@ size_t kiln_array_format(const kiln_array *a, size_t most, char *out, size_t out
         kn_text_char(&t, ' ');
         kn_scalar_print(a->type.dtype, kn_scalar_load(a->type.dtype, a->data, k), &t);
     }
+    kn_fpmode_leave(mode);
     if (n < out_bytes && t.s) snprintf(out + n, out_bytes - n, "%s", t.s);
     n += t.n;
     kn_text_fini(&t);

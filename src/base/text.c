@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
+#include "base/fpmode.h"
 
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -54,6 +56,25 @@ void kn_text_printf(kn_text *t, const char *fmt, ...)
     t->n += (size_t)n;
 }
 
+/* The C library rounds decimal digits as the caller's mode says; on x86-64 it asks the x87 unit. */
+typedef struct text_mode {
+    uint32_t caller;
+    int rounding;
+} text_mode;
+
+static text_mode text_mode_enter(void)
+{
+    text_mode m = {kn_fpmode_get(), fegetround()};
+    if (m.rounding != FE_TONEAREST) fesetround(FE_TONEAREST);
+    kn_fpmode_enter();
+    return m;
+}
+static void text_mode_leave(text_mode m)
+{
+    if (m.rounding != FE_TONEAREST) fesetround(m.rounding);
+    kn_fpmode_leave((kn_fpmode){m.caller, kn_fpmode_get() != m.caller});
+}
+
 /* The host may have set any locale: the decimal point is put back. */
 static void point(char *s)
 {
@@ -65,7 +86,7 @@ static void point(char *s)
     memmove(at + 1, at + strlen(p), strlen(at + strlen(p)) + 1);
 }
 
-size_t kn_double_repr(double v, char out[40])
+static size_t repr(double v, bool as_float, char out[40])
 {
     if (isnan(v)) return (size_t)snprintf(out, 40, "nan");
     if (isinf(v)) return (size_t)snprintf(out, 40, v < 0 ? "-inf" : "inf");
@@ -73,7 +94,8 @@ size_t kn_double_repr(double v, char out[40])
     int precision = 0;
     for (; precision < 17; precision++) {
         snprintf(digits, sizeof digits, "%.*e", precision, v);
-        if (strtod(digits, NULL) == v) break;
+        double back = strtod(digits, NULL);
+        if ((as_float ? (double)(float)back : back) == v) break;
     }
     point(digits);
     char *e = strchr(digits, 'e');
@@ -88,6 +110,22 @@ size_t kn_double_repr(double v, char out[40])
     return n;
 }
 
+size_t kn_double_repr(double v, char out[40])
+{
+    text_mode mode = text_mode_enter();
+    size_t n = repr(v, false, out);
+    text_mode_leave(mode);
+    return n;
+}
+
+void kn_text_float(kn_text *t, float v)
+{
+    char s[40];
+    text_mode mode = text_mode_enter();
+    kn_text_addn(t, s, repr(v, true, s));
+    text_mode_leave(mode);
+}
+
 void kn_text_double(kn_text *t, double v)
 {
     char s[40];
@@ -96,39 +134,62 @@ void kn_text_double(kn_text *t, double v)
 
 static bool digit(const char *s, const char *end) { return s < end && *s >= '0' && *s <= '9'; }
 
+/* A number as it is read: its digits without leading zeros, times a power of ten. */
+enum { MOST_DIGITS = 800, MOST_EXPONENT = 1 << 20 };
+typedef struct decimal {
+    char text[MOST_DIGITS + 32]; /* digits, then the exponent */
+    size_t n;
+    long exponent;
+} decimal;
+
+static void add_digit(decimal *d, char c, bool fraction)
+{
+    if (d->n == 0 && c == '0') {
+        d->exponent -= fraction;
+    } else if (d->n < MOST_DIGITS) {
+        d->text[d->n++] = c;
+        d->exponent -= fraction;
+    } else { /* so far behind, all that counts is whether there is something: 768 digits tell any double from its neighbour */
+        if (c != '0') d->text[d->n - 1] = '1';
+        d->exponent += !fraction;
+    }
+}
+
+/* Without a decimal point, so that the host's locale does not matter. */
+static double nearest_double(decimal *d, bool negative)
+{
+    if (d->n == 0) return negative ? -0.0 : 0.0;
+    long e = d->exponent < -MOST_EXPONENT ? -MOST_EXPONENT : d->exponent > MOST_EXPONENT ? MOST_EXPONENT : d->exponent;
+    snprintf(d->text + d->n, sizeof d->text - d->n, "e%ld", e);
+    text_mode mode = text_mode_enter();
+    double v = strtod(d->text, NULL);
+    text_mode_leave(mode);
+    return negative ? -v : v;
+}
+
 const char *kn_read_double(const char *s, const char *end, double *out)
 {
+    decimal d;
+    d.n = 0, d.exponent = 0;
     const char *p = s;
+    bool negative = p < end && *p == '-', any = false;
     if (p < end && (*p == '-' || *p == '+')) p++;
-    const char *first = p;
-    while (digit(p, end)) p++;
-    size_t digits = (size_t)(p - first);
-    if (p < end && *p == '.') {
-        const char *after = ++p;
-        while (digit(p, end)) p++;
-        digits += (size_t)(p - after);
-    }
-    if (digits == 0) return s;
+    for (; digit(p, end); p++, any = true) add_digit(&d, *p, false);
+    if (p < end && *p == '.')
+        for (p++; digit(p, end); p++, any = true) add_digit(&d, *p, true);
+    if (!any) return s;
     if (p < end && (*p == 'e' || *p == 'E')) {
         const char *q = p + 1;
+        bool minus = q < end && *q == '-';
+        long e = 0;
         if (q < end && (*q == '-' || *q == '+')) q++;
         if (digit(q, end)) {
-            while (digit(q, end)) q++;
+            for (; digit(q, end); q++) e = e < MOST_EXPONENT ? e * 10 + (*q - '0') : e;
+            d.exponent += minus ? -e : e;
             p = q;
         }
     }
-    char small[64], *copy = small;
-    size_t n = (size_t)(p - s);
-    if (n >= sizeof small && !(copy = malloc(n + 1))) return s;
-    memcpy(copy, s, n);
-    copy[n] = 0;
-    const char *dot = localeconv()->decimal_point;
-    if (!(dot[0] == '.' && dot[1] == 0)) {
-        char *at = strchr(copy, '.');
-        if (at) *at = dot[0];
-    }
-    *out = strtod(copy, NULL);
-    if (copy != small) free(copy);
+    *out = nearest_double(&d, negative);
     return p;
 }
 

@@ -21,6 +21,7 @@ void kn_text_printf(kn_text *t, const char *fmt, ...) __attribute__((format(prin
 /* The shortest decimal that reads back to the same double, as Python's repr spells it: 1.0 1e-06 nan inf. */
 void kn_text_double(kn_text *t, double v);
 size_t kn_double_repr(double v, char out[40]);
+void kn_text_float(kn_text *t, float v); /* the shortest that reads back to the same float */
 
 /* Reads a decimal number at s (C locale, no hex, no leading space); returns the end, or s when there is none. */
 const char *kn_read_double(const char *s, const char *end, double *out);

@@ -5,7 +5,7 @@
 #include "eval/eval.h"
 
 #include "prim/common.h"
-#include "rt/fpmode.h"
+#include "base/fpmode.h"
 
 typedef struct plan plan;
 

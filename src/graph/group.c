@@ -221,7 +221,7 @@ static void loop_body(kiln_trace *t, void *user, const kiln_val *carry, kiln_val
     trip d = decide(s, carry, r);
     group_scope_end(s, false);
     group_scope(s, "accelerate");
-    kn_group_accelerate(s, d.before, y, x, z, carry, next);
+    kn_group_accelerate(s, d.before, kiln_or(s->c->t, d.before, kiln_or(s->c->t, d.stop, d.closing)), y, x, z, carry, next);
     next_iterate(s, &d, x, y, z, next + s->at_x);
     group_scope_end(s, true);
     group_scope(s, "residual");

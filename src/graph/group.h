@@ -25,10 +25,10 @@ kiln_val kn_group_residual(kn_solver *s, const kiln_val *y, const kiln_val *x);
 kiln_val kn_group_finite(kn_solver *s, const kiln_val *x);
 
 /* The next iterate (group_accelerate.c), written for the float slots of the members into `next` (all slots).
- * `before`: the first pass, which accelerates nothing. Carried values of Aitken's method are read from and written to
+ * `before`: the first pass, which accelerates nothing; `idle`: that, or one whose next iterate is not used. Carried values of Aitken's method are read from and written to
  * `carry` and `next_carry` at s->at_aitken. */
-void kn_group_accelerate(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
-                         kiln_val *next_carry);
+void kn_group_accelerate(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next,
+                         const kiln_val *carry, kiln_val *next_carry);
 uint32_t kn_aitken_size(const kn_solver *s); /* carried values */
 void kn_aitken_start(kn_solver *s, kiln_val *carry);
 

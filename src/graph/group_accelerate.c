@@ -3,10 +3,17 @@
  *   none     y
  *   fixed    x + omega r
  *   aitken   x + omega r, omega <- -omega (r' . (r - r')) / |r - r'|^2 within [0.01, 2], r' the r of the pass before;
- *            omega starts at 1 and stays while r' is none or 0 (Irons and Tuck 1969). Dot products in f64. */
+ *            omega starts at 1 and stays while r' is none or 0 (Irons and Tuck 1969). Dot products, omega and the sum
+ *            x + omega r in f64, rounded once. */
 #include "graph/group.h"
 
 enum { OMEGA, NONZERO, FIRST_R };
+
+/* Near the edge of convergence the factor shows every rounding of its two sums, and the number of passes with it. Few scalars
+ * are therefore added up in the plain order that other codes use: r'.(r - r') as one chain of fma, behind four lanes of four
+ * products where there are 16; |r - r'|^2 one after the other, from 8 entries on in 8 chains that combine pairwise, the rest
+ * after them. Longer vectors keep the order of reductions. */
+enum { FEW_SCALARS = 32, CHAINS = 8, LANES = 4, TILE = LANES * LANES };
 
 /* Scalars of the members are one vector. */
 kiln_val kn_group_stack(kn_solver *s, const kiln_val *slots)
@@ -64,7 +71,7 @@ void kn_aitken_start(kn_solver *s, kiln_val *carry)
     kiln_val *to = carry + s->at_aitken, zero = kiln_scalar(t, s->c->p->real, 0);
     int64_t scalars = count_scalars(s);
     uint32_t n = FIRST_R;
-    to[OMEGA] = kiln_scalar(t, s->c->p->real, 1);
+    to[OMEGA] = kiln_scalar(t, KILN_F64, 1);
     to[NONZERO] = kiln_scalar(t, KILN_BOOL, 0);
     if (scalars) to[n++] = kiln_broadcast(t, zero, 1, &scalars, NULL);
     for (uint32_t i = 0; i < s->n_slots; i++) {
@@ -78,45 +85,127 @@ static kiln_val dot(kiln_trace *t, kiln_val a, kiln_val b)
     return kiln_sum_all(t, kiln_mul(t, kiln_convert(t, a, KILN_F64), kiln_convert(t, b, KILN_F64)));
 }
 
-static void aitken(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
+static int64_t length_of(kiln_trace *t, kiln_val v) { return kiln_val_type(t, v).rank ? kiln_val_type(t, v).dims[0] : 0; }
+
+static bool few(kiln_trace *t, kiln_val v)
+{
+    int64_t n = length_of(t, v);
+    return n > 0 && n < FEW_SCALARS && kiln_val_type(t, v).rank == 1;
+}
+
+/* One chain of fma: a product whose right side has two columns keeps its k in order. */
+static kiln_val chain_dot(kiln_trace *t, kiln_val a, kiln_val b)
+{
+    static const int64_t zero = 0;
+    int64_t column[2] = {length_of(t, a), 1};
+    kiln_val c = kiln_reshape(t, kiln_convert(t, b, KILN_F64), 2, column), twice[2] = {c, c};
+    c = kiln_concatenate(t, twice, 2, 1);
+    return kiln_item(t, kiln_dot(t, kiln_convert(t, a, KILN_F64), c, &zero, &zero, 1, NULL, NULL, 0), 0);
+}
+
+/* Row `row` of a [rows, columns] array, after a running sum down its columns: their totals. */
+static kiln_val column_totals(kiln_trace *t, kiln_val v, int64_t rows, int64_t columns)
+{
+    int64_t shape[2] = {rows, columns}, at[2] = {rows - 1, 0};
+    v = kiln_cumulative(t, "cumsum", kiln_reshape(t, v, 2, shape), 0, false);
+    return kiln_reshape(t, kiln_slice(t, v, at, shape, NULL), 1, &shape[1]);
+}
+
+static kiln_val few_dot(kiln_trace *t, kiln_val a, kiln_val b)
+{
+    int64_t n = length_of(t, a), zero = 0, tile = TILE, one = 1;
+    if (n < TILE) return chain_dot(t, a, b);
+    a = kiln_convert(t, a, KILN_F64);
+    b = kiln_convert(t, b, KILN_F64);
+    kiln_val p = kiln_mul(t, kiln_slice(t, a, &zero, &tile, NULL), kiln_slice(t, b, &zero, &tile, NULL));
+    p = column_totals(t, p, LANES, LANES);
+    kiln_val even = kiln_add(t, kiln_item(t, p, 0), kiln_item(t, p, 2)), odd = kiln_add(t, kiln_item(t, p, 1), kiln_item(t, p, 3));
+    kiln_val sum = kiln_reshape(t, kiln_add(t, even, odd), 1, &one);
+    if (n == TILE) return kiln_item(t, sum, 0);
+    kiln_val left[2] = {sum, kiln_slice(t, a, &tile, &n, NULL)};
+    kiln_val right[2] = {kiln_reshape(t, kiln_scalar(t, KILN_F64, 1), 1, &one), kiln_slice(t, b, &tile, &n, NULL)};
+    return chain_dot(t, kiln_concatenate(t, left, 2, 0), kiln_concatenate(t, right, 2, 0)); /* goes on from the sum */
+}
+
+static kiln_val few_squares(kiln_trace *t, kiln_val v)
+{
+    v = kiln_convert(t, v, KILN_F64);
+    v = kiln_mul(t, v, v);
+    int64_t n = length_of(t, v), rows = n / CHAINS, first = rows * CHAINS;
+    if (!rows) return kiln_item(t, kiln_cumulative(t, "cumsum", v, 0, false), n - 1);
+    int64_t zero = 0;
+    kiln_val chains = column_totals(t, kiln_slice(t, v, &zero, &first, NULL), rows, CHAINS), r[CHAINS];
+    for (int64_t k = 0; k < CHAINS; k++) r[k] = kiln_item(t, chains, k);
+    for (int64_t w = 1; w < CHAINS; w *= 2)
+        for (int64_t k = 0; k < CHAINS; k += 2 * w) r[k] = kiln_add(t, r[k], r[k + w]);
+    for (int64_t k = first; k < n; k++) r[0] = kiln_add(t, r[0], kiln_item(t, v, k));
+    return r[0];
+}
+
+/* r'.(r - r'), |r - r'|^2 and the largest |r|, over all blocks. */
+typedef struct aitken_sums {
+    uint32_t n;
+    const kiln_val *r, *r_was;
+} aitken_sums;
+enum { ALONG, LENGTH, LARGEST, N_SUMS };
+
+static void sums_of(kiln_trace *t, void *user, uint32_t branch, kiln_val *out)
+{
+    const aitken_sums *a = user;
+    if (branch == 0) {
+        for (int k = 0; k < N_SUMS; k++) out[k] = kiln_scalar(t, KILN_F64, 0);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        kiln_val d = kiln_sub(t, a->r[i], a->r_was[i]), one[N_SUMS];
+        one[ALONG] = few(t, d) ? few_dot(t, a->r_was[i], d) : dot(t, a->r_was[i], d);
+        one[LENGTH] = few(t, d) ? few_squares(t, d) : dot(t, d, d);
+        one[LARGEST] = kiln_convert(t, kiln_max_all(t, kiln_abs(t, a->r[i])), KILN_F64);
+        for (int k = 0; k < N_SUMS; k++)
+            out[k] = i == 0 ? one[k] : k == LARGEST ? kiln_max(t, out[k], one[k]) : kiln_add(t, out[k], one[k]);
+    }
+}
+
+/* `idle`: a trip whose iterate is not accelerated; then the sums, which cost more than the rest, are left out. */
+static void aitken(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
                    kiln_val *next_carry)
 {
     kn_stepping *c = s->c;
     kiln_trace *t = c->t;
     const kiln_val *was = carry + s->at_aitken;
-    kiln_val *will = next_carry + s->at_aitken, along = {0}, length = {0}, largest = {0};
+    kiln_val *will = next_carry + s->at_aitken, *r = will + FIRST_R, sums[N_SUMS];
     uint32_t most = s->n_slots + 1;
-    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most), *r = will + FIRST_R;
+    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most);
     if (!xs || !ys) return;
     uint32_t n = blocks_of(s, x, xs);
     blocks_of(s, y, ys);
-    for (uint32_t i = 0; i < n; i++) {
-        const kiln_val *r_was = was + FIRST_R;
-        r[i] = kiln_sub(t, ys[i], xs[i]);
-        kiln_val d = kiln_sub(t, r[i], r_was[i]), a = dot(t, r_was[i], d), l = dot(t, d, d), m = kiln_max_all(t, kiln_abs(t, r[i]));
-        along = along.id ? kiln_add(t, along, a) : a;
-        length = length.id ? kiln_add(t, length, l) : l;
-        largest = largest.id ? kiln_max(t, largest, m) : m;
-    }
+    for (uint32_t i = 0; i < n; i++) r[i] = kiln_sub(t, ys[i], xs[i]);
     will[OMEGA] = was[OMEGA], will[NONZERO] = was[NONZERO];
     if (n == 0) return;
-    kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = kiln_convert(t, was[OMEGA], KILN_F64);
-    kiln_val usable = kiln_and(t, was[NONZERO], kiln_and(t, kiln_gt(t, length, zero), kiln_is_finite(t, length)));
-    omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), along), length);
+    aitken_sums a = {n, r, was + FIRST_R};
+    if (count_arrays(s)) kiln_cond(t, kiln_not(t, idle), 2, sums_of, &a, sums, N_SUMS);
+    else sums_of(t, &a, 1, sums);
+    kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = was[OMEGA];
+    kiln_val usable = kiln_and(t, was[NONZERO], kiln_and(t, kiln_gt(t, sums[LENGTH], zero), kiln_is_finite(t, sums[LENGTH])));
+    omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), sums[ALONG]), sums[LENGTH]);
     omega = kiln_min(t, kiln_max(t, omega, kiln_num(t, 0.01)), kiln_num(t, 2));
-    omega = kiln_select(t, usable, kiln_convert(t, omega, c->p->real), was[OMEGA]);
+    omega = kiln_select(t, usable, omega, was[OMEGA]);
     will[OMEGA] = kiln_select(t, before, was[OMEGA], omega);
-    will[NONZERO] = kiln_and(t, kiln_not(t, before), kiln_ne(t, largest, kiln_num(t, 0)));
-    for (uint32_t i = 0; i < n; i++) xs[i] = kiln_select(t, before, ys[i], kiln_add(t, xs[i], kiln_mul(t, omega, r[i])));
+    will[NONZERO] = kiln_and(t, kiln_not(t, before), kiln_ne(t, sums[LARGEST], kiln_num(t, 0)));
+    for (uint32_t i = 0; i < n; i++) {
+        kiln_val step = kiln_mul(t, omega, kiln_convert(t, r[i], KILN_F64));
+        kiln_val sum = kiln_convert(t, kiln_add(t, kiln_convert(t, xs[i], KILN_F64), step), c->p->real);
+        xs[i] = kiln_select(t, before, ys[i], sum);
+    }
     blocks_to(s, xs, next);
 }
 
-void kn_group_accelerate(kn_solver *s, kiln_val before, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
+void kn_group_accelerate(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
                          kiln_val *next_carry)
 {
     kiln_trace *t = s->c->t;
     if (s->m->group->acceleration == KN_ACC_AITKEN) {
-        aitken(s, before, y, x, next, carry, next_carry);
+        aitken(s, before, idle, y, x, next, carry, next_carry);
         return;
     }
     bool fixed = s->m->group->acceleration == KN_ACC_FIXED;

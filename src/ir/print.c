@@ -4,6 +4,7 @@
 #include "ir/print.h"
 
 #include "array/text.h"
+#include "base/fpmode.h"
 #include "ir/layout.h"
 
 #include <stdlib.h>
@@ -386,7 +387,9 @@ kiln_status kiln_prog_print(kiln_ctx *ctx, const kiln_prog *p, unsigned width, c
     *text = NULL;
     *n = 0;
     kn_text_init(&t, &ctx->alloc);
+    kn_fpmode mode = kn_fpmode_enter();
     kiln_status status = kn_print_jaxpr(ctx, p->main, width, p->old_dialect, &t);
+    kn_fpmode_leave(mode);
     kn_text_char(&t, '\n');
     if (status == KILN_OK && t.failed) status = kn_nomem(ctx);
     if (status == KILN_OK) {

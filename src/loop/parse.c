@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the text form of loops (print.c) and verifies what it read; every error has its line and column. */
+#include "base/fpmode.h"
 #include "base/text.h"
 #include "loop/verify.h"
 
@@ -689,7 +690,9 @@ kiln_status kn_loops_parse(kiln_ctx *ctx, kn_arena *arena, const char *source, s
     if (status == KILN_OK) {
         p.at = p.text;
         p.end = p.text + n;
+        kn_fpmode mode = kn_fpmode_enter();
         status = whole(&p);
+        kn_fpmode_leave(mode);
     }
     kn_arena_fini(&p.temp);
     if (status == KILN_OK) *out = l;

@@ -13,6 +13,7 @@
  *          out0[%1] = %3
  *        }
  *      } */
+#include "base/fpmode.h"
 #include "base/text.h"
 #include "loop/loop.h"
 
@@ -50,17 +51,6 @@ static void quoted(printer *p, const char *s)
     kn_text_char(&p->t, '"');
 }
 
-/* The shortest decimal that reads back to the same float. */
-static double shortest(double v)
-{
-    char s[40];
-    for (int digits = 1; digits < 9; digits++) {
-        snprintf(s, sizeof s, "%.*e", digits - 1, v);
-        if ((double)(float)strtod(s, NULL) == v) return strtod(s, NULL);
-    }
-    return v;
-}
-
 static void literal(printer *p, kiln_dtype d, kn_scalar v)
 {
     switch (kiln_dtype_kind(d)) {
@@ -68,7 +58,8 @@ static void literal(printer *p, kiln_dtype d, kn_scalar v)
     case 'i': kn_text_printf(&p->t, "%" PRId64, v.i); break;
     case 'f':
         if (isnan(v.f)) kn_text_printf(&p->t, "0x%016" PRIx64, v.u); /* the double's bits: a NaN keeps its payload */
-        else kn_text_double(&p->t, d == KILN_F32 ? shortest(v.f) : v.f);
+        else if (d == KILN_F32) kn_text_float(&p->t, (float)v.f);
+        else kn_text_double(&p->t, v.f);
         break;
     default: kn_text_printf(&p->t, "%" PRIu64, v.u); break;
     }
@@ -315,12 +306,14 @@ kiln_status kn_loops_print(kiln_ctx *ctx, const kn_loops *l, char **text, size_t
     if (!p.number || !p.slot) {
         status = kn_nomem(ctx);
     } else {
+        kn_fpmode mode = kn_fpmode_enter();
         name_slots(&p);
         header(&p);
         kn_text_char(&p.t, '{');
         p.depth = 1;
         statements(&p, &l->top);
         kn_text_add(&p.t, "\n}\n");
+        kn_fpmode_leave(mode);
         status = take(ctx, &p.t, text, n);
     }
     kn_text_fini(&p.t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pipeline as a table, and the manager that runs it to a fixpoint. */
 #include "opt/rules.h"
-#include "rt/fpmode.h"
+#include "base/fpmode.h"
 
 #include <stdio.h>
 

@@ -24,61 +24,72 @@ static void folder_of(char *path)
     else path[0] = 0;
 }
 
-static void *open_in(const char *folder, const char *below)
+/* The table of an opened module, or NULL when it is of another version, which goes to *other. */
+static const kn_codegen *table_of(void *h, unsigned *other)
 {
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s%s/" MODULE, folder, below);
-    return *folder && n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
-/* Beside the file, where a build puts programs of tests, and where an installation has modules. */
-static void *open_near(char *file)
-{
-    static const char *const below[] = {"", "/..", "/kiln", "/../lib/kiln", "/../lib"};
-    void *h = NULL;
-    folder_of(file);
-    for (size_t i = 0; i < sizeof below / sizeof *below && !h; i++) h = open_in(file, below[i]);
-    return h;
-}
-
-static void *open_module(const char *lib_dir)
-{
-    char path[PATH_MAX];
-    if (*lib_dir) return open_in(lib_dir, "");
-    Dl_info info;
-    if (dladdr((void *)&module, &info) && info.dli_fname) {
-        snprintf(path, sizeof path, "%s", info.dli_fname);
-        void *h = open_near(path);
-        if (h) return h;
-    }
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n > 0) {
-        path[n] = 0;
-        void *h = open_near(path);
-        if (h) return h;
-    }
-    return dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
-}
-
-static kiln_status open_locked(kiln_ctx *ctx)
-{
-    void *h = open_module(ctx->lib_dir);
-    if (!h) {
-        const char *why = dlerror();
-        return kn_fail(ctx, KILN_COMPILE, "the code generator " MODULE " is not found%s%s%s%s; accepted: beside the program or library, "
-                       "or in the folder that KILN_LIBDIR names", *ctx->lib_dir ? " in " : "", ctx->lib_dir, why ? ": " : "", why ? why : "");
-    }
     kn_codegen_getter get;
     void *symbol = dlsym(h, "kn_codegen_table");
     memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from an object's pointer to a function's */
     const kn_codegen *t = get ? get() : NULL;
-    if (!t || t->abi != KN_CODEGEN_ABI) {
-        unsigned abi = t ? (unsigned)t->abi : 0; /* read before it is gone */
-        dlclose(h);
-        return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %u)", abi, (unsigned)KN_CODEGEN_ABI);
+    if (t && t->abi == KN_CODEGEN_ABI) return t;
+    if (t) *other = (unsigned)t->abi;
+    return NULL;
+}
+
+/* A module of another version is passed over: it may be a stray copy. */
+static const kn_codegen *open_file(const char *path, unsigned *other)
+{
+    void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const kn_codegen *t = h ? table_of(h, other) : NULL;
+    if (h && !t) dlclose(h);
+    return t;
+}
+
+static const kn_codegen *open_in(const char *folder, const char *below, unsigned *other)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s%s/" MODULE, folder, below);
+    return *folder && n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0 ? open_file(path, other) : NULL;
+}
+
+/* Beside the file, where a build puts programs of tests, and where an installation has modules. */
+static const kn_codegen *open_near(char *file, unsigned *other)
+{
+    static const char *const below[] = {"", "/..", "/kiln", "/../lib/kiln", "/../lib"};
+    const kn_codegen *t = NULL;
+    folder_of(file);
+    for (size_t i = 0; i < sizeof below / sizeof *below && !t; i++) t = open_in(file, below[i], other);
+    return t;
+}
+
+static const kn_codegen *open_module(const char *lib_dir, unsigned *other)
+{
+    char path[PATH_MAX];
+    if (*lib_dir) return open_in(lib_dir, "", other);
+    const kn_codegen *t = NULL;
+    Dl_info info;
+    if (dladdr((void *)&module, &info) && info.dli_fname) {
+        snprintf(path, sizeof path, "%s", info.dli_fname);
+        t = open_near(path, other);
     }
-    module.table = t;
-    return KILN_OK;
+    ssize_t n = t ? 0 : readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n > 0) {
+        path[n] = 0;
+        t = open_near(path, other);
+    }
+    return t ? t : open_file(MODULE, other);
+}
+
+static kiln_status open_locked(kiln_ctx *ctx)
+{
+    unsigned other = 0;
+    module.table = open_module(ctx->lib_dir, &other);
+    if (module.table) return KILN_OK;
+    if (other)
+        return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %u)", other, (unsigned)KN_CODEGEN_ABI);
+    const char *why = dlerror();
+    return kn_fail(ctx, KILN_COMPILE, "the code generator " MODULE " is not found%s%s%s%s; accepted: beside the program or library, "
+                   "or in the folder that KILN_LIBDIR names", *ctx->lib_dir ? " in " : "", ctx->lib_dir, why ? ": " : "", why ? why : "");
 }
 
 kiln_status kn_codegen_open(kiln_ctx *ctx, const kn_codegen **out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Program to executable: options, then lowering, optimisation, loops, code. */
 #include "base/file.h"
+#include "base/fpmode.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
 #include "run/exec.h"
@@ -183,8 +184,10 @@ kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_o
     compile_init(&c, ctx, p);
     kiln_status status = kn_compile_resolve(ctx, opts, &c.r);
     if (status == KILN_OK) status = dump_begin(&c);
+    kn_fpmode mode = kn_fpmode_enter(); /* constants are folded on the way, and printed */
     if (status == KILN_OK) status = to_loops(&c, LOOPS);
     if (status == KILN_OK) status = to_exec(&c, out);
+    kn_fpmode_leave(mode);
     compile_fini(&c);
     return status;
 }
@@ -209,7 +212,9 @@ kiln_status kn_compile_stage(kiln_ctx *ctx, const kiln_prog *p, const kiln_compi
     *n = 0;
     compile_init(&c, ctx, p);
     kiln_status status = kn_compile_resolve(ctx, opts, &c.r);
+    kn_fpmode mode = kn_fpmode_enter();
     if (status == KILN_OK) status = stage(&c, name, text, n);
+    kn_fpmode_leave(mode);
     compile_fini(&c);
     return status;
 }

@@ -2,6 +2,8 @@
 /* Expressions after parsing: names, folding, queries. */
 #include "trace/expr.h"
 
+#include "base/fpmode.h"
+
 const char *const kn_expr_op_name[KILN_EXPR_N_OPS] = {
 #define NAME(op, text, n_args) text,
     KILN_EXPR_OP_LIST(NAME)
@@ -162,7 +164,9 @@ kiln_status kiln_expr_bind(kiln_ctx *ctx, kiln_expr *e, kiln_expr_resolve resolv
 {
     kn_arena scratch;
     kn_arena_init(&scratch, &ctx->alloc);
+    kn_fpmode mode = kn_fpmode_enter();
     kiln_status s = bind_all(ctx, e, resolve, ud, &scratch);
+    kn_fpmode_leave(mode);
     kn_arena_fini(&scratch);
     return s;
 }

@@ -3,6 +3,8 @@
  * out of it. */
 #include "trace/expr.h"
 
+#include "base/fpmode.h"
+
 #include <math.h>
 
 enum { BLOCK = 256 };
@@ -57,7 +59,7 @@ static double most(double a, double b) { return a > b ? a : b > a ? b : a == b ?
     X(STEP, a >= 0)                                                                                \
     X(IF, a != 0 ? b : c)
 
-double kiln_expr_apply(kiln_expr_op op, double a, double b, double c)
+static double apply(kiln_expr_op op, double a, double b, double c)
 {
     switch (op) {
 #define SCALAR(op, value)                                                                          \
@@ -66,6 +68,14 @@ double kiln_expr_apply(kiln_expr_op op, double a, double b, double c)
 #undef SCALAR
     default: return NAN;
     }
+}
+
+double kiln_expr_apply(kiln_expr_op op, double a, double b, double c)
+{
+    kn_fpmode mode = kn_fpmode_enter();
+    double r = apply(op, a, b, c);
+    kn_fpmode_leave(mode);
+    return r;
 }
 
 static void apply_block(kiln_expr_op op, const double *va, const double *vb, const double *vc, size_t n, double *out)
@@ -120,8 +130,10 @@ kiln_status kiln_expr_eval(kiln_ctx *ctx, const kiln_expr *e, size_t n, kiln_exp
     for (uint32_t i = 0; i < e->n; i++)
         if (e->nodes[i].op == KILN_EXPR_CONST)
             for (size_t k = 0; k < width; k++) regs[i * width + k] = e->nodes[i].value;
+    kn_fpmode mode = kn_fpmode_enter();
     for (size_t first = 0; first < n; first += width)
         run_block(e, regs, width, first, n - first < width ? n - first : width, fill, ud, ref, out);
+    kn_fpmode_leave(mode);
     if (regs != few) kn_free_aligned(&ctx->alloc, regs, bytes, 64);
     return KILN_OK;
 }

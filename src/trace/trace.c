@@ -2,6 +2,7 @@
 /* Traces: life, values, inputs and outputs, scopes and places, the sticky error. */
 #include "trace/trace.h"
 
+#include "base/fpmode.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -160,7 +161,10 @@ kiln_val kn_tval_variable(kiln_trace *t, kn_tframe *f, kn_atom atom)
 
 kiln_val kn_tval_literal(kiln_trace *t, kiln_dtype d, kn_scalar value)
 {
-    return kn_tval_new(t, (kn_tval){.kind = KN_T_LITERAL, .type = {.dtype = d}, .value = kn_scalar_round(d, value)});
+    kn_fpmode mode = kn_fpmode_enter();
+    value = kn_scalar_round(d, value);
+    kn_fpmode_leave(mode);
+    return kn_tval_new(t, (kn_tval){.kind = KN_T_LITERAL, .type = {.dtype = d}, .value = value});
 }
 
 static bool frame_is_open(const kiln_trace *t, const kn_tframe *f)
@@ -189,7 +193,7 @@ bool kn_tvals_usable(kiln_trace *t, const char *op, const kiln_val *v, uint32_t 
 }
 
 /* Can a number stand for an element of type d? */
-static bool number_fits(double v, kiln_dtype d, kn_scalar *out)
+static bool fits_exactly(double v, kiln_dtype d, kn_scalar *out)
 {
     char kind = kiln_dtype_kind(d);
     *out = (kn_scalar){.f = v};
@@ -209,6 +213,14 @@ static bool number_fits(double v, kiln_dtype d, kn_scalar *out)
     }
     *out = (kn_scalar){.i = (int64_t)v};
     return kind == 'i' && kn_scalar_round(d, *out).i == out->i;
+}
+
+static bool number_fits(double v, kiln_dtype d, kn_scalar *out)
+{
+    kn_fpmode mode = kn_fpmode_enter();
+    bool fits = fits_exactly(v, d, out);
+    kn_fpmode_leave(mode);
+    return fits;
 }
 
 kiln_val kn_tval_adopt(kiln_trace *t, const char *op, kiln_val v, kiln_dtype d, kn_site site)
@@ -266,8 +278,11 @@ bool kn_tatom(kiln_trace *t, kn_tframe *f, kiln_val v, kn_atom *out)
     if (t->failed) return false;
     const kn_tval *x = kn_tval_of(t, v);
     kiln_status s = KILN_OK;
-    if (x->kind == KN_T_LITERAL) s = kn_build_literal(&f->b, x->type.dtype, x->value, out);
-    else if (x->kind == KN_T_VARIABLE && x->frame == f) *out = x->atom;
+    if (x->kind == KN_T_LITERAL) {
+        kn_fpmode mode = kn_fpmode_enter();
+        s = kn_build_literal(&f->b, x->type.dtype, x->value, out);
+        kn_fpmode_leave(mode);
+    } else if (x->kind == KN_T_VARIABLE && x->frame == f) *out = x->atom;
     else if (x->kind == KN_T_VARIABLE) s = capture(t, f, v, out);
     else s = kn_fail(t->ctx, KILN_INTERNAL, "a value without a type reached an equation");
     kn_tstatus(t, s, (kn_site){0});

@@ -2,6 +2,7 @@
 /* Equations of a trace: parameters by name, numbers that adopt a type, folding of scalars known now. */
 #include "trace/trace.h"
 
+#include "base/fpmode.h"
 #include "rt/scalar.h"
 
 enum { MAX_PARAMS = 16, MAX_OPERANDS = 3 };
@@ -141,6 +142,15 @@ static bool takes_kind(const kn_prim *p, kiln_dtype d)
     return strchr(kn_sops[p->scalar_op].kinds, kiln_dtype_kind(d)) != NULL || kiln_dtype_kind(d) == 'c';
 }
 
+/* In the mode that programs run in, whatever the caller's. */
+static kn_scalar known(kn_sop op, kiln_dtype d, kiln_dtype to, kn_scalar a, kn_scalar b, kn_scalar c)
+{
+    kn_fpmode mode = kn_fpmode_enter();
+    kn_scalar r = kn_sop_eval(op, d, to, a, b, c);
+    kn_fpmode_leave(mode);
+    return r;
+}
+
 /* All operands are known scalars: the result is one too. Numbers without a type fold in double and stay without. */
 static bool fold(kiln_trace *t, const kn_prim *p, const kiln_val *v, uint32_t n, kiln_val *out)
 {
@@ -155,7 +165,7 @@ static bool fold(kiln_trace *t, const kn_prim *p, const kiln_val *v, uint32_t n,
     }
     kiln_dtype d = kn_tval_of(t, v[0])->type.dtype;
     if (kiln_dtype_kind(d) == 'c') return false;
-    kn_scalar r = kn_sop_eval(p->scalar_op, d, d, s[0], s[1], s[2]);
+    kn_scalar r = known(p->scalar_op, d, d, s[0], s[1], s[2]);
     if (kn_sops[p->scalar_op].result == 'b') *out = kn_tval_literal(t, KILN_BOOL, r);
     else *out = numbers ? kiln_num(t, r.f) : kn_tval_literal(t, d, r);
     return true;
@@ -212,7 +222,7 @@ kiln_val kiln_round_at(kiln_trace *t, kiln_val a, const char *file, int line)
     if (!kn_tvals_usable(t, "round", &a, 1, site)) return out;
     const kn_tval *x = kn_tval_of(t, a);
     if (x->kind == KN_T_NUMBER || (x->kind == KN_T_LITERAL && kiln_dtype_kind(x->type.dtype) == 'f')) {
-        kn_scalar r = kn_sop_eval(KN_S_round_even, x->type.dtype, x->type.dtype, x->value, x->value, x->value);
+        kn_scalar r = known(KN_S_round_even, x->type.dtype, x->type.dtype, x->value, x->value, x->value);
         return x->kind == KN_T_NUMBER ? kiln_num(t, r.f) : kn_tval_literal(t, x->type.dtype, r);
     }
     if (kiln_dtype_kind(x->type.dtype) != 'f') {
@@ -288,7 +298,7 @@ kiln_val kiln_convert_at(kiln_trace *t, kiln_val a, kiln_dtype to, const char *f
     if (x->kind == KN_T_NUMBER && kiln_dtype_kind(to) == 'f') return kn_tval_literal(t, to, x->value);
     if (x->kind != KN_T_NUMBER && x->type.dtype == to) return a;
     if (x->kind != KN_T_VARIABLE && strchr("bifu", kiln_dtype_kind(x->type.dtype)) && strchr("bifu", kiln_dtype_kind(to)))
-        return kn_tval_literal(t, to, kn_sop_eval(KN_S_convert, x->type.dtype, to, x->value, x->value, x->value));
+        return kn_tval_literal(t, to, known(KN_S_convert, x->type.dtype, to, x->value, x->value, x->value));
     a = kn_tval_adopt(t, "convert", a, KILN_F64, site);
     kn_named params[] = {{"new_dtype", KN_DTYPE(to)}, {"weak_type", KN_BOOL(false)}};
     kn_temit(t, "convert_element_type", params, 2, &a, 1, &out, 1, site);

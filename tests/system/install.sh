@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 }
 END
 tries() {
-    got=$(LD_LIBRARY_PATH=$libdir KILN_LIBDIR=$libdir "$1" "$work/f.jaxpr" 2>&1)
+    got=$(LD_LIBRARY_PATH=$libdir "$1" "$work/f.jaxpr" 2>&1)
     [ "$got" = 6 ] || fail "$2: the program says '$got' for 6"
 }
 

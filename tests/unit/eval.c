@@ -3,7 +3,7 @@
 #include "eval/eval.h"
 #include "kiln/trace.h"
 #include "prim/sample.h"
-#include "rt/fpmode.h"
+#include "base/fpmode.h"
 #include "testing.h"
 
 #include <math.h>

@@ -32,34 +32,39 @@ static void init(const kn_node *n, int field, double *out, size_t count)
     kn_node_fill(n, field == 0 ? "initial_position" : "initial_velocity", out, count);
 }
 
-/* x - rest - anchor; what does not depend on the anchor comes first, so that a coupling iteration computes it once */
+/* x - anchor - rest */
 static kiln_val stretch(const kn_node_frame *f)
 {
-    kiln_val anchor = kn_frame_in(f, "anchor_position");
-    kiln_val s = kiln_sub(f->t, kn_frame_state(f, "position"), kn_frame_param(f, "rest_length"));
-    return anchor.id ? kiln_sub(f->t, s, anchor) : s;
+    kiln_val anchor = kn_frame_in(f, "anchor_position"), s = kn_frame_state(f, "position");
+    if (anchor.id) s = kiln_sub(f->t, s, anchor);
+    return kiln_sub(f->t, s, kn_frame_param(f, "rest_length"));
 }
 
-/* v1 = (v - c dt/m v) - k stretch dt/m */
+/* -k stretch - c v */
+static kiln_val force(const kn_node_frame *f)
+{
+    kiln_trace *t = f->t;
+    kiln_val pull = kiln_mul(t, kiln_neg(t, kn_frame_param(f, "stiffness")), stretch(f));
+    return kiln_sub(t, pull, kiln_mul(t, kn_frame_param(f, "damping"), kn_frame_state(f, "velocity")));
+}
+
+/* v1 = v + F/m dt; x1 = x + v1 dt, in this order of operations: iterated groups near the edge of stability show every bit of it.
+ * The sum for v1 is formed in f64: a group in f32 then settles, too, where v1 is a small difference of large terms. */
 static void update(kn_node_frame *f)
 {
     kiln_trace *t = f->t;
-    kiln_val dt_over_m = kiln_div(t, f->dt, kn_frame_param(f, "mass")), v = kn_frame_state(f, "velocity");
-    kiln_val damping = kiln_mul(t, kn_frame_param(f, "damping"), dt_over_m);
-    v = kiln_sub(t, v, kiln_mul(t, damping, v));
-    kiln_val pull = kiln_mul(t, kn_frame_param(f, "stiffness"), stretch(f));
-    v = kiln_sub(t, v, kiln_mul(t, pull, dt_over_m));
+    kiln_val v = kn_frame_state(f, "velocity"), rate = kiln_div(t, force(f), kn_frame_param(f, "mass"));
+    kiln_dtype real = kiln_val_type(t, v).dtype;
+    kiln_val change = kiln_mul(t, kiln_convert(t, rate, KILN_F64), kiln_convert(t, f->dt, KILN_F64));
+    v = kiln_convert(t, kiln_add(t, kiln_convert(t, v, KILN_F64), change), real);
     kn_frame_out(f, "position", kiln_add(t, kn_frame_state(f, "position"), kiln_mul(t, v, f->dt)));
     kn_frame_out(f, "velocity", v);
 }
 
-/* -k stretch - c v */
 static kiln_val flux(kn_node_frame *f, int which)
 {
-    kiln_trace *t = f->t;
     (void)which;
-    kiln_val pull = kiln_mul(t, kiln_neg(t, kn_frame_param(f, "stiffness")), stretch(f));
-    return kiln_sub(t, pull, kiln_mul(t, kn_frame_param(f, "damping"), kn_frame_state(f, "velocity")));
+    return force(f);
 }
 
 const kn_node_type kn_node_spring = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floating-point mode of a call (numerics 11): default control bits inside, the caller's back afterwards. Both sides cost
+/* The floating-point mode of a call (numerics 11): default control bits inside, the caller's back afterwards. It costs
  * a read where the caller's mode is the default already. */
-#ifndef KN_RT_FPMODE_H
-#define KN_RT_FPMODE_H
+#ifndef KN_BASE_FPMODE_H
+#define KN_BASE_FPMODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
