@@ -3,6 +3,7 @@
 #ifndef KN_TESTS_SAMPLES_H
 #define KN_TESTS_SAMPLES_H
 
+#include "compiles.h"
 #include "prim/sample.h"
 #include "testing.h"
 
