@@ -63,7 +63,6 @@ static inline kiln_type kn_out_type(const kn_jaxpr *j, const kn_eqn *e, uint32_t
 
 /* ---- eval rules ---- */
 
-kiln_status kn_eval_real(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e); /* refuses complex operands and results */
 /* One element of the result from one element of each operand. */
 typedef kn_scalar (*kn_map_fn)(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x);
 kiln_status kn_eval_map(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array *out, kn_map_fn f);

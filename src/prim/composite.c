@@ -2,6 +2,7 @@
 /* Elementwise functions defined by others: the lowering is the definition, for the interpreter too. Bounds in ULP are those
  * that the tests measure. 16-bit floats are computed in f32 and rounded once. */
 #include "prim/common.h"
+#include "prim/complex_rules.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -126,7 +127,8 @@ LOWER(atanh, atanh_of)
 #define COMPOSITE(id, text)                                                                                           \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, KN_PARAMS(accuracy),                \
-        .type = kn_type_same_fc, .lower = lower_##id, .sample = kn_sample_elementwise, .doc = (text)                   \
+        .type = kn_type_same_fc, .lower = lower_##id, .lower_complex = kn_lower_complex,                               \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
 KILN_PRIM(logistic) = COMPOSITE(logistic, "1/(1 + exp(-x)); within 3 ULP.");
 KILN_PRIM(rsqrt) = COMPOSITE(rsqrt, "1/sqrt(x); within 1.5 ULP.");
@@ -144,6 +146,7 @@ KILN_PRIM(square) = {
     .flags = KN_LEVEL_TRACED,
     .type = kn_type_same_number,
     .lower = lower_square,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_elementwise,
     .doc = "x * x.",
 };
@@ -192,6 +195,7 @@ KILN_PRIM(integer_pow) = {
     KN_PARAMS(power_params),
     .type = type_integer_pow,
     .lower = lower_integer_pow,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_elementwise,
     .doc = "x to the power y, a fixed integer: repeated multiplication by the bits of y, from the lowest; 1/x^-y for y < 0.",
 };

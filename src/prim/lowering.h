@@ -18,6 +18,7 @@ kn_atom kn_low_fill(kn_low *l, kiln_type t, kn_scalar v);                 /* an 
 kn_atom kn_low_select(kn_low *l, kn_atom which, kn_atom yes, kn_atom no); /* which ? yes : no; scalar cases are widened */
 kn_atom kn_low_convert(kn_low *l, kn_atom a, kiln_dtype to);
 kn_atom kn_low_widen(kn_low *l, kn_atom scalar, kiln_type shape); /* a scalar to the shape */
+kn_atom kn_low_in_shape(kn_low *l, kn_atom a, kiln_type shape); /* broadcast to a shape that it fits: a scalar, or size 1 against n */
 kn_atom kn_low_reshape(kn_low *l, kn_atom a, uint32_t rank, const int64_t *dims);
 
 /* Appends a body's equations: args are its arguments without the constants, out receives its results. Equations without a
