@@ -42,6 +42,7 @@ kiln_status kn_type_same_number(kn_typing *t);  /* unary: iufc -> same */
 kiln_status kn_type_same_float(kn_typing *t);   /* unary: f -> same */
 kiln_status kn_type_same_fc(kn_typing *t);      /* unary: fc -> same */
 kiln_status kn_type_same_any(kn_typing *t);     /* unary: anything -> same */
+kiln_status kn_type_nary_float(kn_typing *t);   /* equal f, broadcast */
 kiln_status kn_type_nary_number(kn_typing *t);  /* equal iufc, broadcast */
 kiln_status kn_type_nary_real(kn_typing *t);    /* equal iuf */
 kiln_status kn_type_nary_bits(kn_typing *t);    /* equal biu */
