@@ -16,7 +16,7 @@ static void noeval_each(kiln_ctx *ctx, void (*visit)(kiln_ctx *ctx, FILE *f, sam
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
             for (uint64_t seed = 0; seed < 2; seed++) {
                 sample s;
-                if (!prim_compiles(prims[i]) || !sample_make(ctx, prims[i], 1000 + seed * 31 + k, lengths[k], &s)) continue;
+                if (!sample_make(ctx, prims[i], 1000 + seed * 31 + k, lengths[k], &s)) continue;
                 visit(ctx, f, &s);
                 sample_free(&s);
             }

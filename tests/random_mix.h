@@ -5,7 +5,6 @@
 #ifndef KN_RANDOM_MIX_H
 #define KN_RANDOM_MIX_H
 
-#include "compiles.h"
 #include "prim/sample.h"
 #include "random_program.h"
 
@@ -112,7 +111,6 @@ static void mix_sampled(rp *r, rp_body *b)
     uint32_t n;
     const kn_prim *const *prims = kn_prims(&n);
     const kn_prim *prim = prims[rp_below(r, n)];
-    if (!prim_compiles(prim)) return;
     kn_sample_opts o = {.seed = rp_bits(r), .length = lengths[rp_below(r, 11)]};
     kiln_array *in[KN_SAMPLE_INPUTS];
     kiln_prog *p;

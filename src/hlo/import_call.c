@@ -295,7 +295,7 @@ kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *
 
 bool kn_hlo_is(const char *text, size_t n)
 {
-    static const char *const words[] = {"module", "func.func", "#loc", "\"builtin.module\"", "builtin.module", "ML\xef" "R", "func @", "#"};
+    static const char *const words[] = {"module", "func.func", "#loc", "\"builtin.module\"", "builtin.module", "ML\xef\x52", "func @", "#"};
     const char *p = text, *end = text + n;
     for (;;) {
         while (p < end && strchr(" \t\r\n", *p)) p++;

@@ -115,7 +115,7 @@ static void every_primitive(void **state)
     for (uint32_t i = 0; i < n; i++)
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
             sample s;
-            if (!prim_compiles(prims[i]) || !sample_make(*state, prims[i], 500 + k, lengths[k], &s)) continue;
+            if (!sample_make(*state, prims[i], 500 + k, lengths[k], &s)) continue;
             check_program(*state, prims[i]->name, s.p, s.in, i + k, 4);
             sample_free(&s);
         }

@@ -80,7 +80,7 @@ static void every_primitive(void **state)
             sample s;
             kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
             o.tier = k ? 2 : 0;
-            if (!prim_compiles(prims[i]) || !sample_make(*state, prims[i], 100 + (uint64_t)k, k ? 65 : 19, &s)) continue;
+            if (!sample_make(*state, prims[i], 100 + (uint64_t)k, k ? 65 : 19, &s)) continue;
             check_sample(*state, &s, &o);
             sample_free(&s);
         }
