@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that random testing found to fail once, as small as they became: interpreted equals compiled at every width, with
+ * few and many elements in registers, fused and unfused, on both tiers. */
+#include "prim/sample.h"
+#include "same.h"
+#include "testing.h"
+
+#include "kiln/exec.h"
+
+static const char *const programs[] = {
+    /* more elements in registers than lanes: a lane goes on with one rounding */
+    "{ lambda ; a:f64[64] b:f64[64] c:f64[17]. let\n"
+    "    d:f64[] = dot_general[dimension_numbers=(([0], [0]), ([], []))] b a\n"
+    "    e:f64[20] = pad[padding_config=((2, 1, 0),)] c d\n"
+    "  in (e,) }\n",
+};
+
+static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t salt)
+{
+    kiln_array *a;
+    assert_ok(ctx, kiln_array_create(ctx, t, &a));
+    char kind = kiln_dtype_kind(t.dtype);
+    for (int64_t k = 0; k < kiln_type_size(t); k++) {
+        uint64_t n = ((uint64_t)k * 16 + salt + 1) * 0x9e3779b97f4a7c15u;
+        n = (n ^ n >> 29) * 0xbf58476d1ce4e5b9u;
+        kn_scalar v = kind == 'f' ? (kn_scalar){.f = (double)(int64_t)n * 0x1p-63} : kind == 'b' ? (kn_scalar){.b = n >> 63} : (kn_scalar){.i = (int64_t)(n >> 61)};
+        if (salt >= 1000 && k % 32) v = (kn_scalar){.u = 0}; /* few, so that each rounding shows */
+        kn_scalar_store(t.dtype, a->data, k, v);
+    }
+    return a;
+}
+
+enum { SETS = 16, MOST = 32 };
+typedef struct found_case {
+    kiln_prog *p;
+    kiln_array *in[SETS][MOST], *want[SETS][MOST];
+    uint32_t nin, nout;
+} found_case;
+
+static void check(kiln_ctx *ctx, const found_case *c, const kiln_compile_opts *o)
+{
+    kiln_exec *f;
+    kiln_array *got[MOST];
+    int64_t at;
+    assert_ok(ctx, kiln_compile(ctx, c->p, o, &f));
+    for (uint32_t s = 0; s < SETS; s++) {
+        assert_ok(ctx, kiln_exec_call(ctx, f, c->in[s], got));
+        for (uint32_t i = 0; i < c->nout; i++) {
+            if (!same_array(c->want[s][i], got[i], &at))
+                fail_msg("output %u differs at element %lld (%u-bit vectors, registers %d, tier %d, no_fusion %d)", i, (long long)at,
+                         o->vector_bits, o->register_elements, o->tier, o->no_fusion);
+            kiln_array_release(got[i]);
+        }
+    }
+    kiln_exec_release(f);
+}
+
+static void check_program(kiln_ctx *ctx, const char *text)
+{
+    static const unsigned bits[] = {64, 128, 256, 512};
+    static const int registers[] = {0, 16, 64};
+    static found_case c;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "found.jaxpr", &c.p));
+    c.nin = kiln_prog_n_inputs(c.p), c.nout = kiln_prog_n_outputs(c.p);
+    for (uint32_t s = 0; s < SETS; s++) {
+        for (uint32_t k = 0; k < c.nin; k++) c.in[s][k] = numbers(ctx, kiln_prog_input_type(c.p, k), (s % 2 ? 1000 : 0) + s * 50 + k);
+        assert_ok(ctx, kiln_prog_eval(ctx, c.p, c.in[s], c.want[s]));
+    }
+    for (uint32_t n = 0; n < 4 * 3 * 4; n++) {
+        kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+        o.vector_bits = bits[n % 4];
+        o.register_elements = registers[n / 4 % 3];
+        o.tier = n / 12 % 2 ? 2 : 0;
+        o.no_fusion = n / 24;
+        check(ctx, &c, &o);
+    }
+    for (uint32_t s = 0; s < SETS; s++) {
+        for (uint32_t k = 0; k < c.nin; k++) kiln_array_release(c.in[s][k]);
+        for (uint32_t k = 0; k < c.nout; k++) kiln_array_release(c.want[s][k]);
+    }
+    kiln_prog_release(c.p);
+}
+
+static void found(void **state)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) check_program(*state, programs[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(found)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
