@@ -3,12 +3,16 @@
  * interpreted and compiled, under several options. Seeds are fixed, and more come from the commit, so that every commit meets
  * programs of its own. A program that fails is made smaller while it fails, and printed.
  *   KILN_TEST_PROGRAMS=N  programs of each kind of seed (default 100)      KILN_TEST_SEED=S  only the program of this seed */
+#include "random_loops.h"
 #include "random_mix.h"
 #include "same.h"
 #include "shrink.h"
 #include "testing.h"
 
+#include "eval/eval.h"
 #include "kiln/exec.h"
+
+#include <signal.h>
 
 enum { MAX_OUT = 64 };
 
@@ -37,6 +41,22 @@ static void show_element(const kiln_array *a, int64_t at, char *out, size_t n)
     else snprintf(out, n, "%lld", d == KILN_BOOL ? (long long)v.b : (long long)v.i);
 }
 
+/* While a program is made smaller, its loops may lose their end: the interpreter is stopped after a while. */
+static volatile bool too_long;
+static void alarmed(int signal)
+{
+    (void)signal;
+    too_long = true;
+}
+static kiln_status evaluate(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, kiln_array **out)
+{
+    too_long = false;
+    alarm(3);
+    kiln_status s = kn_prog_eval(ctx, p, in, out, (const bool *)&too_long);
+    alarm(0);
+    return s;
+}
+
 /* Runs both sides under one set of options; true when they differ or the compile fails. */
 static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
 {
@@ -50,7 +70,7 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     o.no_fusion = c->o.no_fusion;
     uint32_t n = kiln_prog_n_outputs(p);
     bool bad = false;
-    if (kiln_prog_eval(c->ctx, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
+    if (evaluate(c->ctx, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
     if (kiln_compile(c->ctx, p, &o, &f) != KILN_OK || kiln_exec_call(c->ctx, f, in, got) != KILN_OK) {
         snprintf(c->why, sizeof c->why, "%s", kiln_ctx_error(c->ctx)->message);
         bad = true;
@@ -95,7 +115,7 @@ static unsigned check_seed(kiln_ctx *ctx, uint64_t seed)
     kiln_array *in[RP_INPUTS + KN_SAMPLE_INPUTS];
     shrink_case s = {0};
     unsigned bad = 0;
-    assert_ok(ctx, random_mix(ctx, seed, 20 + (uint32_t)(seed % 41), &s.p, in, &s.nin));
+    assert_ok(ctx, (seed % 2 ? random_loops : random_mix)(ctx, seed, 20 + (uint32_t)(seed % 41), &s.p, in, &s.nin));
     for (uint32_t i = 0; i < s.nin; i++) s.in[i] = in[i];
     const char *all = getenv("KILN_TEST_SETS");
     uint32_t sets = all ? N_SETS : 3;
@@ -147,6 +167,8 @@ static void seeds_of_the_commit(void **state)
 
 int main(void)
 {
+    struct sigaction a = {.sa_handler = alarmed};
+    sigaction(SIGALRM, &a, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seeds), cmocka_unit_test(seeds_of_the_commit)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
