@@ -16,19 +16,31 @@
 extern "C" {
 #endif
 
-/* name, spelling in jaxprs, numpy's name, bits in memory, kind: b bool, i signed, u unsigned, f float, c complex, k key */
+/* name, spelling in jaxprs, numpy's name, bits in memory, kind: b bool, i signed, u unsigned, f float, c complex, k key,
+ * 8 floats of 4 and 8 bits, which are stored and converted, not computed with */
 #define KILN_DTYPE_LIST(X)                                                                         \
     X(BOOL, "bool", "bool", 8, 'b')                                                                \
+    X(I2, "i2", "int2", 8, 'i')                                                                    \
     X(I4, "i4", "int4", 8, 'i')                                                                    \
     X(I8, "i8", "int8", 8, 'i')                                                                    \
     X(I16, "i16", "int16", 16, 'i')                                                                \
     X(I32, "i32", "int32", 32, 'i')                                                                \
     X(I64, "i64", "int64", 64, 'i')                                                                \
+    X(U2, "u2", "uint2", 8, 'u')                                                                   \
     X(U4, "u4", "uint4", 8, 'u')                                                                   \
     X(U8, "u8", "uint8", 8, 'u')                                                                   \
     X(U16, "u16", "uint16", 16, 'u')                                                               \
     X(U32, "u32", "uint32", 32, 'u')                                                               \
     X(U64, "u64", "uint64", 64, 'u')                                                               \
+    X(F4E2M1FN, "f4_e2m1fn", "float4_e2m1fn", 8, '8')                                              \
+    X(F8E3M4, "f8_e3m4", "float8_e3m4", 8, '8')                                                    \
+    X(F8E4M3, "f8_e4m3", "float8_e4m3", 8, '8')                                                    \
+    X(F8E4M3B11FNUZ, "f8_e4m3b11fnuz", "float8_e4m3b11fnuz", 8, '8')                               \
+    X(F8E4M3FN, "f8_e4m3fn", "float8_e4m3fn", 8, '8')                                              \
+    X(F8E4M3FNUZ, "f8_e4m3fnuz", "float8_e4m3fnuz", 8, '8')                                        \
+    X(F8E5M2, "f8_e5m2", "float8_e5m2", 8, '8')                                                    \
+    X(F8E5M2FNUZ, "f8_e5m2fnuz", "float8_e5m2fnuz", 8, '8')                                        \
+    X(F8E8M0FNU, "f8_e8m0fnu", "float8_e8m0fnu", 8, '8')                                           \
     X(F16, "f16", "float16", 16, 'f')                                                              \
     X(BF16, "bf16", "bfloat16", 16, 'f')                                                           \
     X(F32, "f32", "float32", 32, 'f')                                                              \

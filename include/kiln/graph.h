@@ -157,6 +157,10 @@ KILN_API kiln_graph_records kiln_graph_result_group(const kiln_graph_result *r, 
  *  @param written  receives the number of files; may be NULL
  *  Errors: KILN_INVALID another ending; KILN_IO. Threads: the context's. Cost: linear in what is recorded. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_save(kiln_ctx *ctx, const kiln_graph_result *r, const char *path, uint32_t *written);
+/** Whether a result could be written there: the ending is known, the folder exists (it is made) and takes files. To be asked
+ *  before a long run.
+ *  Errors: as kiln_graph_save. Threads: the context's. Cost: a file made and removed. Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_graph_save_check(kiln_ctx *ctx, const char *path);
 
 /* ---- profile ---- */
 

@@ -25,7 +25,8 @@ KILN_API const char *kiln_prog_output_name(const kiln_prog *p, uint32_t i);
 /** Equations, nested bodies counted once each. */
 KILN_API uint64_t kiln_prog_n_equations(const kiln_prog *p);
 
-/** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`), either dialect; it prints in its own.
+/** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`), either dialect, in which it prints, or from StableHLO text
+ *  (`module { func.func ...`): told apart by what they hold.
  *  @param file  name used in messages
  *  Errors: KILN_INVALID with line and column: the text is not a program, a name is not bound, a type does not fit;
  *  KILN_UNSUPPORTED effects, references; KILN_NOMEM. Threads: the context's. Cost: linear in the text. Since: 0.1 */

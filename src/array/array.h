@@ -18,6 +18,9 @@ struct kiln_array {
     void *release_ud;
 };
 
+/* Bits that count in one element: 1 for bool, 2 and 4 for the narrow types, else all bits in memory. */
+unsigned kn_dtype_width(kiln_dtype d);
+
 /* One element, of any type; complex numbers are re, im. */
 typedef union kn_scalar {
     bool b;

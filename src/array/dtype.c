@@ -28,3 +28,16 @@ bool kiln_dtype_from_name(const char *name, size_t n, kiln_dtype *out)
         }
     return false;
 }
+
+unsigned kn_dtype_width(kiln_dtype d)
+{
+    switch (d) {
+    case KILN_BOOL: return 1;
+    case KILN_I2:
+    case KILN_U2: return 2;
+    case KILN_I4:
+    case KILN_U4:
+    case KILN_F4E2M1FN: return 4;
+    default: return (unsigned)kiln_dtype_bytes(d) * 8;
+    }
+}

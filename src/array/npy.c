@@ -232,9 +232,20 @@ static const char *descr_of(kiln_dtype d)
 {
     switch (d) {
     case KILN_BOOL: return "|b1";
+    case KILN_I2:
     case KILN_I4:
     case KILN_I8: return "|i1";
+    case KILN_U2:
     case KILN_U4:
+    case KILN_F4E2M1FN:
+    case KILN_F8E3M4:
+    case KILN_F8E4M3:
+    case KILN_F8E4M3B11FNUZ:
+    case KILN_F8E4M3FN:
+    case KILN_F8E4M3FNUZ:
+    case KILN_F8E5M2:
+    case KILN_F8E5M2FNUZ:
+    case KILN_F8E8M0FNU:
     case KILN_U8: return "|u1";
     case KILN_I16: return "<i2";
     case KILN_I32: return "<i4";

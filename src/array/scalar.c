@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One element in and out of memory. 16-bit floats are rounded by integer arithmetic, once, to nearest even. */
 #include "array/array.h"
+#include "array/float8.h"
 
 #include <math.h>
 
@@ -40,17 +41,28 @@ kn_scalar kn_scalar_load(kiln_dtype d, const void *data, int64_t k)
     kn_scalar s = {.c = {0, 0}};
     switch (d) {
     case KILN_BOOL: s.b = GET(uint8_t, k) != 0; break;
+    case KILN_I2: s.i = (GET(uint8_t, k) & 3) - (GET(uint8_t, k) & 2 ? 4 : 0); break;
     case KILN_I4: s.i = (GET(uint8_t, k) & 15) - (GET(uint8_t, k) & 8 ? 16 : 0); break;
     case KILN_I8: s.i = GET(int8_t, k); break;
     case KILN_I16: s.i = GET(int16_t, k); break;
     case KILN_I32: s.i = GET(int32_t, k); break;
     case KILN_I64: s.i = GET(int64_t, k); break;
+    case KILN_U2: s.u = GET(uint8_t, k) & 3; break;
     case KILN_U4: s.u = GET(uint8_t, k) & 15; break;
     case KILN_U8: s.u = GET(uint8_t, k); break;
     case KILN_U16: s.u = GET(uint16_t, k); break;
     case KILN_U32: s.u = GET(uint32_t, k); break;
     case KILN_U64:
     case KILN_KEY: s.u = GET(uint64_t, k); break;
+    case KILN_F4E2M1FN:
+    case KILN_F8E3M4:
+    case KILN_F8E4M3:
+    case KILN_F8E4M3B11FNUZ:
+    case KILN_F8E4M3FN:
+    case KILN_F8E4M3FNUZ:
+    case KILN_F8E5M2:
+    case KILN_F8E5M2FNUZ:
+    case KILN_F8E8M0FNU: s.f = kn_float8_widen(d, GET(uint8_t, k)); break;
     case KILN_F16: s.f = widen(GET(uint16_t, k), 10, 15); break;
     case KILN_BF16: s.f = widen(GET(uint16_t, k), 7, 127); break;
     case KILN_F32: s.f = (double)GET(float, k); break;
@@ -68,6 +80,8 @@ void kn_scalar_store(kiln_dtype d, void *data, int64_t k, kn_scalar v)
 {
     switch (d) {
     case KILN_BOOL: PUT(uint8_t, k, v.b); break;
+    case KILN_I2:
+    case KILN_U2: PUT(uint8_t, k, v.u & 3); break;
     case KILN_I4:
     case KILN_U4: PUT(uint8_t, k, v.u & 15); break;
     case KILN_I8: PUT(int8_t, k, v.i); break;
@@ -79,6 +93,15 @@ void kn_scalar_store(kiln_dtype d, void *data, int64_t k, kn_scalar v)
     case KILN_U32: PUT(uint32_t, k, v.u); break;
     case KILN_U64:
     case KILN_KEY: PUT(uint64_t, k, v.u); break;
+    case KILN_F4E2M1FN:
+    case KILN_F8E3M4:
+    case KILN_F8E4M3:
+    case KILN_F8E4M3B11FNUZ:
+    case KILN_F8E4M3FN:
+    case KILN_F8E4M3FNUZ:
+    case KILN_F8E5M2:
+    case KILN_F8E5M2FNUZ:
+    case KILN_F8E8M0FNU: PUT(uint8_t, k, kn_float8_narrow(d, v.f)); break;
     case KILN_F16: PUT(uint16_t, k, narrow(v.f, 10, 15)); break;
     case KILN_BF16: PUT(uint16_t, k, narrow(v.f, 7, 127)); break;
     case KILN_F32: PUT(float, k, v.f); break;

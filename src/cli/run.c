@@ -155,6 +155,10 @@ static int run(cli *c)
     int code = cli_graph_load(c, c->operands[0], &g);
     if (code != CLI_DONE) return code;
     const char *path = cli_text(c, "output", NULL);
+    if (path && kiln_graph_save_check(c->ctx, path) != KILN_OK) { /* before the run, not after it */
+        kiln_graph_release(g);
+        return cli_fail(c);
+    }
     kiln_graph_run_opts o = KILN_GRAPH_RUN_OPTS_INIT;
     o.steps = cli_int(c, "steps", -1);
     o.time = cli_number(c, "time", 0);

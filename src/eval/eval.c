@@ -73,7 +73,7 @@ static kiln_status lower_step(evaluator *v, const kn_jaxpr *j, step *s)
     KILN_TRY_MEM(v->base.ctx, x && y);
     for (uint32_t i = 0; i < e->nin; i++) KILN_TRY(kn_build_input(&b, kn_in_type(j, e, i), &x[i]));
     b.scope = e->scope, b.loc = e->loc;
-    KILN_TRY(e->prim->lower(NULL, &b, j, e, x, y));
+    KILN_TRY(kn_lower_rule(j, e)(NULL, &b, j, e, x, y));
     const kn_jaxpr *body;
     KILN_TRY(kn_build_finish(&b, y, e->nout, &body));
     return prepare(v, body, &s->lowered);
@@ -143,8 +143,9 @@ static kiln_status prepare(evaluator *v, const kn_jaxpr *j, plan **out)
     for (uint32_t k = 0; k < j->neqns; k++) {
         step *s = &p->steps[k];
         s->e = &j->eqns[k];
-        if (s->e->prim->eval) continue;
-        if (!s->e->prim->lower)
+        kn_lower_fn rule = kn_lower_rule(j, s->e);
+        if (s->e->prim->eval && (!rule || rule == s->e->prim->lower)) continue;
+        if (!rule)
             return failed_at(v, s->e, kn_fail(ctx, KILN_UNSUPPORTED, "%s cannot be evaluated: it has no eval rule", s->e->prim->name));
         KILN_TRY(failed_at(v, s->e, lower_step(v, j, s)));
     }

@@ -142,62 +142,69 @@ static kiln_val few_squares(kiln_trace *t, kiln_val v)
     return r[0];
 }
 
-/* r'.(r - r'), |r - r'|^2 and the largest |r|, over all blocks. */
-typedef struct aitken_sums {
-    uint32_t n;
-    const kiln_val *r, *r_was;
-} aitken_sums;
-enum { ALONG, LENGTH, LARGEST, N_SUMS };
+typedef struct aitken {
+    kn_stepping *c;
+    uint32_t n; /* blocks */
+    const kiln_val *was, *r, *x, *y;
+} aitken;
+enum { STEP = 2 }; /* results of a step: OMEGA, NONZERO, then the next iterate's blocks */
 
-static void sums_of(kiln_trace *t, void *user, uint32_t branch, kiln_val *out)
+/* Branch 0: y, the factor stays. Branch 1: the factor from r and the r of the pass before, and x + omega r. */
+static void aitken_step(kiln_trace *t, void *user, uint32_t branch, kiln_val *out)
 {
-    const aitken_sums *a = user;
-    if (branch == 0) {
-        for (int k = 0; k < N_SUMS; k++) out[k] = kiln_scalar(t, KILN_F64, 0);
-        return;
-    }
+    const aitken *a = user;
+    const kiln_val *r_was = a->was + FIRST_R;
+    kiln_val along = {0}, length = {0}, largest = {0};
+    out[OMEGA] = a->was[OMEGA];
+    out[NONZERO] = kiln_scalar(t, KILN_BOOL, 0);
+    for (uint32_t i = 0; i < a->n; i++) out[STEP + i] = a->y[i];
+    if (branch == 0) return;
     for (uint32_t i = 0; i < a->n; i++) {
-        kiln_val d = kiln_sub(t, a->r[i], a->r_was[i]), one[N_SUMS];
-        one[ALONG] = few(t, d) ? few_dot(t, a->r_was[i], d) : dot(t, a->r_was[i], d);
-        one[LENGTH] = few(t, d) ? few_squares(t, d) : dot(t, d, d);
-        one[LARGEST] = kiln_convert(t, kiln_max_all(t, kiln_abs(t, a->r[i])), KILN_F64);
-        for (int k = 0; k < N_SUMS; k++)
-            out[k] = i == 0 ? one[k] : k == LARGEST ? kiln_max(t, out[k], one[k]) : kiln_add(t, out[k], one[k]);
+        kiln_val d = kiln_sub(t, a->r[i], r_was[i]), m = kiln_convert(t, kiln_max_all(t, kiln_abs(t, a->r[i])), KILN_F64);
+        kiln_val p = few(t, d) ? few_dot(t, r_was[i], d) : dot(t, r_was[i], d), q = few(t, d) ? few_squares(t, d) : dot(t, d, d);
+        along = i ? kiln_add(t, along, p) : p;
+        length = i ? kiln_add(t, length, q) : q;
+        largest = i ? kiln_max(t, largest, m) : m;
+    }
+    kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = a->was[OMEGA];
+    kiln_val usable = kiln_and(t, a->was[NONZERO], kiln_and(t, kiln_gt(t, length, zero), kiln_is_finite(t, length)));
+    omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), along), length);
+    omega = kiln_min(t, kiln_max(t, omega, kiln_num(t, 0.01)), kiln_num(t, 2));
+    out[OMEGA] = kiln_select(t, usable, omega, a->was[OMEGA]);
+    out[NONZERO] = kiln_ne(t, largest, kiln_num(t, 0));
+    for (uint32_t i = 0; i < a->n; i++) {
+        kiln_val along_r = kiln_mul(t, out[OMEGA], kiln_convert(t, a->r[i], KILN_F64));
+        out[STEP + i] = kiln_convert(t, kiln_add(t, kiln_convert(t, a->x[i], KILN_F64), along_r), a->c->p->real);
     }
 }
 
-/* `idle`: a trip whose iterate is not accelerated; then the sums, which cost more than the rest, are left out. */
-static void aitken(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
-                   kiln_val *next_carry)
+/* `idle`: a trip whose iterate is not accelerated. With arrays in the group the step, which costs more than all else, is then left
+ * out; a few scalars are computed and thrown away. */
+static void accelerate_aitken(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next,
+                              const kiln_val *carry, kiln_val *next_carry)
 {
     kn_stepping *c = s->c;
     kiln_trace *t = c->t;
-    const kiln_val *was = carry + s->at_aitken;
-    kiln_val *will = next_carry + s->at_aitken, *r = will + FIRST_R, sums[N_SUMS];
+    kiln_val *will = next_carry + s->at_aitken, *r = will + FIRST_R;
     uint32_t most = s->n_slots + 1;
-    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most);
-    if (!xs || !ys) return;
-    uint32_t n = blocks_of(s, x, xs);
+    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most), *out = KN_STEP_ARRAY(c, kiln_val, STEP + most);
+    if (!xs || !ys || !out) return;
+    aitken a = {.c = c, .n = blocks_of(s, x, xs), .was = carry + s->at_aitken, .r = r, .x = xs, .y = ys};
     blocks_of(s, y, ys);
-    for (uint32_t i = 0; i < n; i++) r[i] = kiln_sub(t, ys[i], xs[i]);
-    will[OMEGA] = was[OMEGA], will[NONZERO] = was[NONZERO];
-    if (n == 0) return;
-    aitken_sums a = {n, r, was + FIRST_R};
-    if (count_arrays(s)) kiln_cond(t, kiln_not(t, idle), 2, sums_of, &a, sums, N_SUMS);
-    else sums_of(t, &a, 1, sums);
-    kiln_val zero = kiln_scalar(t, KILN_F64, 0), omega = was[OMEGA];
-    kiln_val usable = kiln_and(t, was[NONZERO], kiln_and(t, kiln_gt(t, sums[LENGTH], zero), kiln_is_finite(t, sums[LENGTH])));
-    omega = kiln_div(t, kiln_mul(t, kiln_neg(t, omega), sums[ALONG]), sums[LENGTH]);
-    omega = kiln_min(t, kiln_max(t, omega, kiln_num(t, 0.01)), kiln_num(t, 2));
-    omega = kiln_select(t, usable, omega, was[OMEGA]);
-    will[OMEGA] = kiln_select(t, before, was[OMEGA], omega);
-    will[NONZERO] = kiln_and(t, kiln_not(t, before), kiln_ne(t, sums[LARGEST], kiln_num(t, 0)));
-    for (uint32_t i = 0; i < n; i++) {
-        kiln_val step = kiln_mul(t, omega, kiln_convert(t, r[i], KILN_F64));
-        kiln_val sum = kiln_convert(t, kiln_add(t, kiln_convert(t, xs[i], KILN_F64), step), c->p->real);
-        xs[i] = kiln_select(t, before, ys[i], sum);
+    will[OMEGA] = a.was[OMEGA], will[NONZERO] = a.was[NONZERO];
+    if (a.n == 0) return;
+    for (uint32_t i = 0; i < a.n; i++) r[i] = kiln_sub(t, ys[i], xs[i]);
+    if (count_arrays(s)) {
+        kiln_cond(t, kiln_not(t, idle), 2, aitken_step, &a, out, STEP + a.n);
+    } else {
+        kiln_val *none = KN_STEP_ARRAY(c, kiln_val, STEP + most);
+        if (!none) return;
+        aitken_step(t, &a, 0, none);
+        aitken_step(t, &a, 1, out);
+        for (uint32_t k = 0; k < STEP + a.n; k++) out[k] = kiln_select(t, before, none[k], out[k]);
     }
-    blocks_to(s, xs, next);
+    will[OMEGA] = out[OMEGA], will[NONZERO] = out[NONZERO];
+    blocks_to(s, out + STEP, next);
 }
 
 void kn_group_accelerate(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,
@@ -205,7 +212,7 @@ void kn_group_accelerate(kn_solver *s, kiln_val before, kiln_val idle, const kil
 {
     kiln_trace *t = s->c->t;
     if (s->m->group->acceleration == KN_ACC_AITKEN) {
-        aitken(s, before, idle, y, x, next, carry, next_carry);
+        accelerate_aitken(s, before, idle, y, x, next, carry, next_carry);
         return;
     }
     bool fixed = s->m->group->acceleration == KN_ACC_FIXED;

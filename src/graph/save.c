@@ -193,6 +193,25 @@ static bool ends_with(const char *s, const char *end)
     return n > m && strcmp(s + n - m, end) == 0;
 }
 
+static kiln_status unknown_ending(kiln_ctx *ctx, const char *path)
+{
+    return kn_fail(ctx, KILN_INVALID, "'%s' has no known ending: a folder (\"%s/\"), .npz or .csv would be accepted", path, path);
+}
+
+kiln_status kiln_graph_save_check(kiln_ctx *ctx, const char *path)
+{
+    char probe[4096];
+    bool folder = ends_with(path, "/");
+    if (!folder && !ends_with(path, ".npz") && !ends_with(path, ".csv")) return unknown_ending(ctx, path);
+    if (folder) KILN_TRY(kn_folder_make(ctx, path));
+    if ((size_t)snprintf(probe, sizeof probe, "%s%s", path, folder ? "step.npy" : "") >= sizeof probe)
+        return kn_fail(ctx, KILN_INVALID, "the name of %s is too long", path);
+    kn_file *f;
+    KILN_TRY(kn_file_create(ctx, probe, &f));
+    kn_file_cancel(f);
+    return KILN_OK;
+}
+
 kiln_status kiln_graph_save(kiln_ctx *ctx, const kiln_graph_result *r, const char *path, uint32_t *written)
 {
     saver s = {ctx, r, path, 0};
@@ -200,7 +219,7 @@ kiln_status kiln_graph_save(kiln_ctx *ctx, const kiln_graph_result *r, const cha
     if (ends_with(path, "/")) status = save_folder(&s);
     else if (ends_with(path, ".npz")) status = save_archive(&s, path);
     else if (ends_with(path, ".csv")) status = save_table(&s, path);
-    else status = kn_fail(ctx, KILN_INVALID, "'%s' has no known ending: a folder (\"%s/\"), .npz or .csv would be accepted", path, path);
+    else status = unknown_ending(ctx, path);
     if (written) *written = s.written;
     return status;
 }

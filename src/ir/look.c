@@ -183,6 +183,7 @@ kn_hash kn_jaxpr_hash(const kn_jaxpr *j)
 uint64_t kn_param_hash(const kn_param *p, uint64_t seed)
 {
     feed f;
+    XXH3_INITSTATE(&f.state); /* a reset with a seed reads the seed before */
     XXH3_128bits_reset_withSeed(&f.state, seed);
     put_param(&f, p);
     return digest(&f).lo;

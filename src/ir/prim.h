@@ -28,7 +28,8 @@ typedef enum kn_loop_kind {
     KN_LOOP_DOT,
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
-    KN_LOOP_COND
+    KN_LOOP_COND,
+    KN_LOOP_CALL /* a routine of the run-time library (sort, transforms, factorisations): not compiled yet */
 } kn_loop_kind;
 
 /* One parameter in the order of printing. */
@@ -92,11 +93,25 @@ struct kn_prim {
                          kn_atom *y, int *out_axis);
     /* Composites: gives the equation's results in `y` by lower-level equations; `x` are the operands in b. */
     kiln_status (*lower)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+    /* The same for complex numbers, of a primitive that is no composite of real ones: they are made of operations on parts. */
+    kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
     kn_lv (*element)(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix);
     kiln_status (*sample)(kn_sample *s); /* a random legal instance: feeds the property tests */
     const char *doc; /* one paragraph: manual and `kiln prims NAME` */
 };
+
+/* The lowering that applies to an equation, or NULL. */
+typedef kiln_status (*kn_lower_fn)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+static inline bool kn_is_complex_eqn(const kn_jaxpr *j, const kn_eqn *e)
+{
+    return (e->nin && kiln_dtype_kind(kn_type_of(j, e->in[0]).dtype) == 'c') ||
+           (e->nout && kiln_dtype_kind(j->vars[e->out[0]].type.dtype) == 'c');
+}
+static inline kn_lower_fn kn_lower_rule(const kn_jaxpr *j, const kn_eqn *e)
+{
+    return e->prim->lower_complex && kn_is_complex_eqn(j, e) ? e->prim->lower_complex : e->prim->lower;
+}
 
 #define KILN_PRIM(id) const kn_prim kn_prim_##id
 #define KN_PARAMS(array) .params = (array), .nparams = sizeof(array) / sizeof *(array)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads, stores and copies. An address is the slot's pointer, a scalar index and a constant, which the machine adds up in one
  * operand; only the alignment of an element is assumed. In lanes: consecutive elements are one vector, descending ones a
- * reversed vector, others are gathered and scattered. */
+ * reversed vector, consecutive ones that stop at a border (an index clamped by a constant) a masked vector and the border's
+ * element, others are gathered and scattered. */
 #include "llvm/emit.h"
 
 kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot)
@@ -101,8 +102,67 @@ static void scatter(kn_emit *e, const kn_linst *in, kn_ll x)
     kn_intrinsic(e, "llvm.masked.scatter", overload, 2, args, 4);
 }
 
+/* index = min(max(lin, lo), hi) + more, lin rising by one from lane to lane; either border may be missing. */
+typedef struct clamped {
+    kn_lv lin, more, lo, hi; /* 0: none */
+} clamped;
+
+static const kn_linst *index_op(const kn_emit *e, kn_lv v, kn_sop op)
+{
+    const kn_linst *in = &e->l->inst.v[v];
+    return in->op == KN_L_SOP && in->sop == op && in->from == KILN_I64 ? in : NULL;
+}
+
+static bool is_border(const kn_emit *e, kn_lv v) { return e->l->inst.v[v].op == KN_L_CONST; }
+static bool rises(const kn_emit *e, kn_lv v) { return kn_in_lanes(e, v) && e->val[v].linear && e->val[v].stride == 1; }
+
+static bool find_clamped(const kn_emit *e, kn_lv v, clamped *c)
+{
+    const kn_linst *sum = index_op(e, v, KN_S_add), *in;
+    *c = (clamped){.lin = v};
+    if (sum && !kn_in_lanes(e, sum->b)) c->more = sum->b, c->lin = sum->a;
+    else if (sum && !kn_in_lanes(e, sum->a)) c->more = sum->a, c->lin = sum->b;
+    if ((in = index_op(e, c->lin, KN_S_min)) && is_border(e, in->b)) c->hi = in->b, c->lin = in->a;
+    if ((in = index_op(e, c->lin, KN_S_max)) && is_border(e, in->b)) c->lo = in->b, c->lin = in->a;
+    return (c->lo || c->hi) && rises(e, c->lin);
+}
+
+static kn_ll border_element(kn_emit *e, const kn_linst *in, kn_lv border, kn_ll more)
+{
+    kn_ll at = LLVMBuildAdd(e->b, kn_scalar_of(e, border), more, "");
+    LLVMTypeRef t = kn_memory_type(e, in->dtype, 0);
+    return kn_splat(e, load(e, t, offset_by(e, kn_slot_pointer(e, in->slot), t, at), kn_bytes(in->dtype)), e->w);
+}
+
+static kn_ll lanes_that(kn_emit *e, LLVMIntPredicate p, kn_lv lin, kn_lv border)
+{
+    kn_ll distance = LLVMBuildSub(e->b, kn_scalar_of(e, border), e->val[lin].s, "");
+    return LLVMBuildICmp(e->b, p, kn_iota(e, 64, e->w, 1), kn_splat(e, distance, e->w), "");
+}
+
+static kn_ll load_clamped(kn_emit *e, const kn_linst *in, const clamped *c)
+{
+    kn_ll more = c->more ? kn_scalar_of(e, c->more) : kn_int(e, 64, 0), mask = e->mask, rest = NULL;
+    LLVMTypeRef one = kn_memory_type(e, in->dtype, 0), t = kn_memory_type(e, in->dtype, e->w);
+    if (c->lo) {
+        kn_ll inside = lanes_that(e, LLVMIntSGE, c->lin, c->lo);
+        rest = border_element(e, in, c->lo, more);
+        mask = mask ? LLVMBuildAnd(e->b, mask, inside, "") : inside;
+    }
+    if (c->hi) {
+        kn_ll inside = lanes_that(e, LLVMIntSLE, c->lin, c->hi), above = border_element(e, in, c->hi, more);
+        rest = rest ? LLVMBuildSelect(e->b, inside, rest, above, "") : above;
+        mask = mask ? LLVMBuildAnd(e->b, mask, inside, "") : inside;
+    }
+    kn_ll first = LLVMBuildAdd(e->b, e->val[c->lin].s, more, ""), p = offset_by(e, kn_slot_pointer(e, in->slot), one, first);
+    LLVMTypeRef overload[] = {t, LLVMTypeOf(p)};
+    kn_ll args[] = {p, kn_int(e, 32, kn_bytes(in->dtype)), mask, rest};
+    return kn_intrinsic(e, "llvm.masked.load", overload, 2, args, 4);
+}
+
 void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
 {
+    clamped c;
     const kn_val *index = &e->val[in->a];
     bool lanes = kn_in_lanes(e, in->a);
     kn_ll x;
@@ -110,6 +170,7 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     else if (index->linear && index->stride == 1) x = vector_load(e, in->dtype, address(e, in, 0), e->mask);
     else if (index->linear && index->stride == -1)
         x = reversed(e, vector_load(e, in->dtype, address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask)));
+    else if (find_clamped(e, in->a, &c)) x = load_clamped(e, in, &c);
     else x = gather(e, in);
     if (in->dtype == KILN_BOOL) x = LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
     kn_set(e, v, x, lanes);

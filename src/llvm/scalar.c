@@ -189,6 +189,7 @@ kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w,
     case KN_S_clz: return count_leading(e, a);
     case KN_S_select: return select(e, a, b, c);
     case KN_S_convert: return kn_emit_convert(e, d, to, w, a);
+    case KN_S_bitcast: return LLVMBuildBitCast(e->b, a, kn_type(e, to, w), "");
     default: break;
     }
     kn_emit_fail(e, "operation %d has no code", (int)op);

@@ -223,7 +223,7 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
         if (done || failed(m)) return folded;
     }
     kiln_dtype result = kn_sops[op].result == 'b' ? KILN_BOOL : kn_sops[op].result == 'c' ? to : d;
-    if (op == KN_S_convert && d == to) return a;
+    if ((op == KN_S_convert || op == KN_S_bitcast) && d == to) return a;
     bool constant = is_const(m, a) && (arity < 2 || is_const(m, b)) && (arity < 3 || is_const(m, c));
     if (constant) {
         const kn_linst *v = m->l->inst.v;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loop nests over stored values. The element rules run once without writing anything ("probing"): where one of them asked
  * whether an index is below a border (the seam of a concatenation, the edge of a pad), the loop is cut there, so that in
- * each piece the answer is known and no lane tests anything. */
+ * each piece the answer is known and nothing is tested. A dimension that runs in vectors is cut around the vector that holds
+ * the border, which alone tests it: all vectors then start at multiples of their width, and a store and the loads that follow
+ * it meet as wholes. */
 #include "loop/maker.h"
 
 #include <stdlib.h>
@@ -14,7 +16,7 @@ typedef struct nest {
     const int64_t *dims;
     int vector; /* dimension run in vectors, or -1 */
     unsigned widest;
-    int64_t cut[MAX_RANK][MOST_CUTS + 2]; /* borders, 0 and the size included */
+    int64_t cut[MAX_RANK][2 * MOST_CUTS + 2]; /* borders, 0 and the size included */
     uint32_t ncuts[MAX_RANK];
     nest_body body;
     void *ud;
@@ -56,6 +58,28 @@ static void probe(nest *n)
     if (m->status == KILN_OK) close_block(m);
 }
 
+static uint32_t vector_width(const nest *n, int64_t trips)
+{
+    unsigned bits = n->widest ? n->widest : 64, lanes = n->m->o.vector_bits / bits;
+    while (lanes > 1 && (int64_t)lanes / 2 >= trips) lanes /= 2;
+    return lanes > 1 ? lanes : 0;
+}
+
+/* The cuts of a dimension in order, without 0 and the size; returns how many. */
+static uint32_t place_cuts(const nest *n, uint32_t d, cut_list *c, int64_t *at)
+{
+    int64_t width = (int)d == n->vector ? vector_width(n, n->dims[d]) : 0;
+    uint32_t k = 0;
+    qsort(c->at, c->n, sizeof c->at[0], ascending);
+    for (uint32_t i = 0; i < c->n; i++) {
+        int64_t ends[2] = {c->at[i], c->at[i]};
+        if (width) ends[0] = c->at[i] / width * width, ends[1] = (c->at[i] + width - 1) / width * width;
+        for (int which = 0; which < 2; which++)
+            if (ends[which] > (k ? at[k - 1] : 0) && ends[which] < n->dims[d]) at[k++] = ends[which];
+    }
+    return k;
+}
+
 static void choose_cuts(nest *n)
 {
     maker *m = n->m;
@@ -65,23 +89,15 @@ static void choose_cuts(nest *n)
         int64_t *at = n->cut[d];
         uint32_t k = 0;
         at[k++] = 0;
-        if (c->iv && !c->many && pieces * (c->n + 1) <= MOST_PIECES) {
-            qsort(c->at, c->n, sizeof c->at[0], ascending);
-            for (uint32_t i = 0; i < c->n; i++)
-                if (c->at[i] > at[k - 1] && c->at[i] < n->dims[d]) at[k++] = c->at[i];
-        }
+        int64_t between[2 * MOST_CUTS];
+        uint32_t cuts = c->iv && !c->many ? place_cuts(n, d, c, between) : 0;
+        if (pieces * (cuts + 1) > MOST_PIECES) cuts = 0;
+        for (uint32_t i = 0; i < cuts; i++) at[k++] = between[i];
         at[k++] = n->dims[d];
         n->ncuts[d] = k;
         pieces *= k - 1;
     }
     memset(m->cuts, 0, sizeof m->cuts);
-}
-
-static uint32_t vector_width(const nest *n, int64_t trips)
-{
-    unsigned bits = n->widest ? n->widest : 64, lanes = n->m->o.vector_bits / bits;
-    while (lanes > 1 && (int64_t)lanes / 2 >= trips) lanes /= 2;
-    return lanes > 1 ? lanes : 0;
 }
 
 static void pieces(nest *n, uint32_t d)

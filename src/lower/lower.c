@@ -153,7 +153,7 @@ static kiln_status apply_rule(lowering *lw, frame *f, const kn_jaxpr *j, const k
             args[n++] = x[i];
         }
     }
-    KILN_TRY_NOTE(lw->ctx, e->prim->lower(NULL, &b, j, e, in, out), "while lowering %s", e->prim->name);
+    KILN_TRY_NOTE(lw->ctx, kn_lower_rule(j, e)(NULL, &b, j, e, in, out), "while lowering %s", e->prim->name);
     const kn_jaxpr *body;
     KILN_TRY(kn_build_finish(&b, out, e->nout, &body));
     return inline_body(lw, f, body, args, at, y);
@@ -356,7 +356,7 @@ static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn
         site inside = {.loc = e->loc.line ? e->loc : at.loc};
         KILN_TRY(join(lw, at.scope, e->scope, &inside.scope));
         KILN_TRY(inline_body(lw, f, body, x, inside, y));
-    } else if (e->prim->lower) KILN_TRY(apply_rule(lw, f, j, e, x, at, y));
+    } else if (kn_lower_rule(j, e)) KILN_TRY(apply_rule(lw, f, j, e, x, at, y));
     else if (e->prim->flags & KN_LEVEL_TRACED)
         return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), NULL,
                           "%s cannot be compiled: it has no lowering", e->prim->name);

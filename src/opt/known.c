@@ -8,7 +8,7 @@ kiln_status kn_fold(kn_pm *pm, const kn_jaxpr *types, const kn_eqn *e, const kn_
 {
     *known = false;
     if (!(e->prim->flags & KN_ELEMENTWISE) || (e->prim->flags & KN_EFFECT) || !e->prim->eval) return KILN_OK;
-    if (e->nin > FOLDED || e->nout != 1 || types->vars[e->out[0]].type.rank) return KILN_OK;
+    if (e->nin > FOLDED || e->nout != 1 || types->vars[e->out[0]].type.rank || kn_is_complex_eqn(types, e)) return KILN_OK;
     kiln_array *x[FOLDED] = {0}, *y = NULL;
     kn_eval ev = {.ctx = pm->ctx};
     kiln_dtype d = types->vars[e->out[0]].type.dtype;

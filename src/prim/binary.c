@@ -2,13 +2,14 @@
 /* Elementwise functions of two operands: arithmetic, bits, comparison. Operands have equal element types; shapes are equal,
  * or one is a scalar, or dimensions are 1 against n at equal rank. */
 #include "prim/common.h"
+#include "prim/complex_rules.h"
 #include "prim/sample.h"
 
 #define BINARY(id, sop, rule, more, text)                                                                             \
     {                                                                                                                  \
         .name = #id, .nin = 2, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
         .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
-        .sample = kn_sample_elementwise, .doc = (text)                                                                 \
+        .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)                              \
     }
 
 static kiln_status type_integers(kn_typing *t)
@@ -86,6 +87,7 @@ KILN_PRIM(mul) = {
     .type = type_mul,
     .eval = kn_eval_sop,
     .element = kn_element_sop,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_elementwise,
     .doc = "Product; integers wrap.",
 };
@@ -126,6 +128,7 @@ KILN_PRIM(pow) = {
     .type = type_pow,
     .eval = eval_pow,
     .element = element_pow,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_elementwise,
     .doc = "Power, within 1 ULP; an integer exponent is converted to the base's type.",
 };

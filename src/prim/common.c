@@ -46,22 +46,11 @@ static int64_t broadcast_offset(kiln_type x, const int64_t *ix)
     return at;
 }
 
-kiln_status kn_eval_real(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e)
-{
-    for (uint32_t i = 0; i < e->nin + e->nout; i++) {
-        kiln_type t = i < e->nin ? kn_in_type(j, e, i) : kn_out_type(j, e, i - e->nin);
-        if (kiln_dtype_kind(t.dtype) == 'c')
-            return kn_fail(ev->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", e->prim->name, kn_type_show(t).s);
-    }
-    return KILN_OK;
-}
-
 enum { FEW = 8 };
 
 kiln_status kn_eval_map(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array *out, kn_map_fn f)
 {
     kn_scalar few[FEW], *x = few;
-    KILN_TRY(kn_eval_real(ev, j, e));
     if (e->nin > FEW) KILN_TRY_MEM(ev->ctx, x = kn_new(&ev->ctx->alloc, e->nin * sizeof *x));
     kiln_type type = out->type;
     int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(type);

@@ -42,6 +42,7 @@ kiln_status kn_type_same_number(kn_typing *t);  /* unary: iufc -> same */
 kiln_status kn_type_same_float(kn_typing *t);   /* unary: f -> same */
 kiln_status kn_type_same_fc(kn_typing *t);      /* unary: fc -> same */
 kiln_status kn_type_same_any(kn_typing *t);     /* unary: anything -> same */
+kiln_status kn_type_nary_float(kn_typing *t);   /* equal f, broadcast */
 kiln_status kn_type_nary_number(kn_typing *t);  /* equal iufc, broadcast */
 kiln_status kn_type_nary_real(kn_typing *t);    /* equal iuf */
 kiln_status kn_type_nary_bits(kn_typing *t);    /* equal biu */
@@ -63,7 +64,6 @@ static inline kiln_type kn_out_type(const kn_jaxpr *j, const kn_eqn *e, uint32_t
 
 /* ---- eval rules ---- */
 
-kiln_status kn_eval_real(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e); /* refuses complex operands and results */
 /* One element of the result from one element of each operand. */
 typedef kn_scalar (*kn_map_fn)(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x);
 kiln_status kn_eval_map(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array *out, kn_map_fn f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise functions defined by others: the lowering is the definition, for the interpreter too. Bounds in ULP are those
  * that the tests measure. 16-bit floats are computed in f32 and rounded once. */
-#include "prim/common.h"
-#include "prim/lowering.h"
+#include "prim/complex_rules.h"
+#include "prim/formula.h"
 #include "prim/sample.h"
 
 #include <float.h>
@@ -10,47 +10,23 @@
 
 static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}};
 
-/* What a formula sees: the operand's element type d and equations as expressions. */
-typedef struct formula {
-    kn_low l;
-    kiln_dtype d;
-} formula;
-static kn_atom num(formula *f, double v) { return kn_low_num(&f->l, f->d, v); }
-static kn_atom add(formula *f, kn_atom a, kn_atom b) { return kn_low2(&f->l, &kn_prim_add, a, b); }
-static kn_atom sub(formula *f, kn_atom a, kn_atom b) { return kn_low2(&f->l, &kn_prim_sub, a, b); }
-static kn_atom mul(formula *f, kn_atom a, kn_atom b) { return kn_low2(&f->l, &kn_prim_mul, a, b); }
-static kn_atom quotient(formula *f, kn_atom a, kn_atom b) { return kn_low2(&f->l, &kn_prim_div, a, b); }
-static kn_atom one(formula *f, const kn_prim *p, kn_atom a) { return kn_low1(&f->l, p, a); }
-
-typedef kn_atom (*formula_fn)(formula *f, kn_atom x);
-
-static kiln_status lower_by(kn_build *b, const kn_atom *x, kn_atom *y, formula_fn fn)
-{
-    kiln_dtype d = kn_build_type(b, x[0]).dtype;
-    bool narrow = d == KILN_F16 || d == KILN_BF16;
-    if (kiln_dtype_kind(d) == 'c')
-        return kn_fail(b->ctx, KILN_UNSUPPORTED, "this function of complex numbers is not supported: %s", kn_type_show(kn_build_type(b, x[0])).s);
-    formula f = {{b, KILN_OK}, narrow ? KILN_F32 : d};
-    kn_atom r = fn(&f, kn_low_convert(&f.l, x[0], f.d));
-    y[0] = kn_low_convert(&f.l, r, d);
-    return f.l.status;
-}
-
 /* 1/(1+exp(-x)) on the side where exp cannot overflow: with z = exp(-|x|), 1/(1+z) or z/(1+z). */
-static kn_atom logistic(formula *f, kn_atom x)
+static kn_atom logistic(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom z = one(f, &kn_prim_exp, one(f, &kn_prim_neg, one(f, &kn_prim_abs, x)));
     kn_atom top = kn_low_select(&f->l, kn_low2(&f->l, &kn_prim_lt, x, num(f, 0)), z, num(f, 1));
     return quotient(f, top, add(f, z, num(f, 1)));
 }
 
-static kn_atom rsqrt(formula *f, kn_atom x) { return quotient(f, num(f, 1), one(f, &kn_prim_sqrt, x)); }
-static kn_atom square(formula *f, kn_atom x) { return mul(f, x, x); }
+static kn_atom rsqrt(formula *f, const kn_atom *x) { return inverse(f, one(f, &kn_prim_sqrt, x[0])); }
+static kn_atom square(formula *f, const kn_atom *x) { return mul(f, x[0], x[0]); }
 
 /* With u = 1 + x rounded, log(1+x) = log(u) + log(1 + c/u), c = x - (u - 1) being exact where it matters; the second term is
  * c/u to well below one ULP. u == 1 means that x itself is the answer (and keeps -0.0); an infinite logarithm is right. */
-static kn_atom log1p_of(formula *f, kn_atom x)
+static kn_atom log1p_of(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom u = add(f, x, num(f, 1)), log_u = one(f, &kn_prim_log, u);
     kn_atom c = sub(f, x, sub(f, u, num(f, 1)));
     kn_atom r = add(f, log_u, quotient(f, c, u));
@@ -59,8 +35,9 @@ static kn_atom log1p_of(formula *f, kn_atom x)
 }
 
 /* With h = expm1(a/2), w = 1 + h: sinh(a) = h (h + 2) (1 + 1/w^2) / 2, ordered so that it overflows only where sinh does. */
-static kn_atom sinh_of(formula *f, kn_atom x)
+static kn_atom sinh_of(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom a = one(f, &kn_prim_abs, x), h = one(f, &kn_prim_expm1, mul(f, a, num(f, 0.5)));
     kn_atom w = add(f, h, num(f, 1));
     kn_atom tail = add(f, quotient(f, num(f, 1), mul(f, w, w)), num(f, 1));
@@ -69,8 +46,9 @@ static kn_atom sinh_of(formula *f, kn_atom x)
 }
 
 /* With w = exp(|x|/2): cosh(x) = w^2/2 + 1/(2 w^2), which overflows only where cosh does. */
-static kn_atom cosh_of(formula *f, kn_atom x)
+static kn_atom cosh_of(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom w = one(f, &kn_prim_exp, mul(f, one(f, &kn_prim_abs, x), num(f, 0.5)));
     kn_atom small = quotient(f, num(f, 0.5), mul(f, w, w));
     return add(f, mul(f, mul(f, w, num(f, 0.5)), w), small);
@@ -81,8 +59,9 @@ static double large(const formula *f) { return f->d == KILN_F64 ? 0x1p28 : 0x1p1
 static kn_atom log_of_double(formula *f, kn_atom a) { return add(f, one(f, &kn_prim_log, a), num(f, 0.693147180559945309417)); }
 
 /* asinh(a) = log1p(a + a^2/(1 + sqrt(1 + a^2))) of a = |x|. */
-static kn_atom asinh_of(formula *f, kn_atom x)
+static kn_atom asinh_of(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom a = one(f, &kn_prim_abs, x), t = mul(f, a, a);
     kn_atom root = one(f, &kn_prim_sqrt, add(f, t, num(f, 1)));
     kn_atom near = one(f, &kn_prim_log1p, add(f, a, quotient(f, t, add(f, root, num(f, 1)))));
@@ -91,8 +70,9 @@ static kn_atom asinh_of(formula *f, kn_atom x)
 }
 
 /* acosh(x) = log1p(t + sqrt(t (t + 2))) of t = x - 1; below 1 NaN, which the product of two negative factors would hide. */
-static kn_atom acosh_of(formula *f, kn_atom x)
+static kn_atom acosh_of(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom t = sub(f, x, num(f, 1));
     kn_atom near = one(f, &kn_prim_log1p, add(f, t, one(f, &kn_prim_sqrt, mul(f, t, add(f, t, num(f, 2))))));
     kn_atom r = kn_low_select(&f->l, kn_low2(&f->l, &kn_prim_gt, x, num(f, large(f))), log_of_double(f, x), near);
@@ -100,33 +80,29 @@ static kn_atom acosh_of(formula *f, kn_atom x)
 }
 
 /* atanh(a) = log1p(2a/(1 - a))/2 of a = |x|. */
-static kn_atom atanh_of(formula *f, kn_atom x)
+static kn_atom atanh_of(formula *f, const kn_atom *operand)
 {
+    kn_atom x = operand[0];
     kn_atom a = one(f, &kn_prim_abs, x);
     kn_atom r = one(f, &kn_prim_log1p, quotient(f, add(f, a, a), sub(f, num(f, 1), a)));
     return mul(f, one(f, &kn_prim_sign, x), mul(f, r, num(f, 0.5)));
 }
 
-#define LOWER(id, fn)                                                                                                 \
-    static kiln_status lower_##id(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y) \
-    {                                                                                                                  \
-        (void)r, (void)j, (void)e;                                                                                     \
-        return lower_by(b, x, y, fn);                                                                                  \
-    }
-LOWER(logistic, logistic)
-LOWER(rsqrt, rsqrt)
-LOWER(square, square)
-LOWER(log1p, log1p_of)
-LOWER(sinh, sinh_of)
-LOWER(cosh, cosh_of)
-LOWER(asinh, asinh_of)
-LOWER(acosh, acosh_of)
-LOWER(atanh, atanh_of)
+FORMULA_RULE(logistic, logistic)
+FORMULA_RULE(rsqrt, rsqrt)
+FORMULA_RULE(square, square)
+FORMULA_RULE(log1p, log1p_of)
+FORMULA_RULE(sinh, sinh_of)
+FORMULA_RULE(cosh, cosh_of)
+FORMULA_RULE(asinh, asinh_of)
+FORMULA_RULE(acosh, acosh_of)
+FORMULA_RULE(atanh, atanh_of)
 
 #define COMPOSITE(id, text)                                                                                           \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, KN_PARAMS(accuracy),                \
-        .type = kn_type_same_fc, .lower = lower_##id, .sample = kn_sample_elementwise, .doc = (text)                   \
+        .type = kn_type_same_fc, .lower = lower_##id, .lower_complex = kn_lower_complex,                               \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
 KILN_PRIM(logistic) = COMPOSITE(logistic, "1/(1 + exp(-x)); within 3 ULP.");
 KILN_PRIM(rsqrt) = COMPOSITE(rsqrt, "1/sqrt(x); within 1.5 ULP.");
@@ -144,6 +120,7 @@ KILN_PRIM(square) = {
     .flags = KN_LEVEL_TRACED,
     .type = kn_type_same_number,
     .lower = lower_square,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_elementwise,
     .doc = "x * x.",
 };
@@ -166,7 +143,7 @@ static kiln_status lower_integer_pow(const kn_rules *r, kn_build *b, const kn_ja
     (void)r, (void)j;
     kiln_type type = kn_build_type(b, x[0]);
     kiln_dtype d = type.dtype;
-    formula f = {{b, KILN_OK}, d == KILN_F16 || d == KILN_BF16 ? KILN_F32 : d};
+    formula f = {{b, KILN_OK}, d == KILN_F16 || d == KILN_BF16 ? KILN_F32 : d, type};
     int64_t exponent = e->params[0].i;
     uint64_t bits = exponent < 0 ? 0 - (uint64_t)exponent : (uint64_t)exponent;
     if (bits == 0) {
@@ -192,6 +169,7 @@ KILN_PRIM(integer_pow) = {
     KN_PARAMS(power_params),
     .type = type_integer_pow,
     .lower = lower_integer_pow,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_elementwise,
     .doc = "x to the power y, a fixed integer: repeated multiplication by the bits of y, from the lowest; 1/x^-y for y < 0.",
 };

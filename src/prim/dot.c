@@ -3,6 +3,7 @@
  * batch dimensions, then the free ones of the left, then those of the right. */
 #include "prim/dot.h"
 #include "prim/common.h"
+#include "prim/complex_rules.h"
 #include "prim/sample.h"
 
 enum { DOT_DIMENSIONS, DOT_OUT_SHARDING, DOT_PRECISION, DOT_PREFERRED };
@@ -90,7 +91,7 @@ static kiln_status type_dot(kn_typing *t)
 
 static kiln_status eval_dot(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
-    KILN_TRY(kn_eval_real(ev, j, e));
+    (void)ev, (void)j;
     kn_dot_dims d = kn_dot_dims_of(e);
     kn_dot(in[0]->type, in[0]->data, in[1]->type, in[1]->data, &d, out[0]->type, out[0]->data);
     return KILN_OK;
@@ -104,6 +105,7 @@ KILN_PRIM(dot_general) = {
     .loop = KN_LOOP_DOT,
     .type = type_dot,
     .eval = eval_dot,
+    .lower_complex = kn_lower_complex_dot,
     .sample = kn_sample_dot,
     .doc = "Products of two arrays summed over the contracting dimensions, in the documented order; f16, bf16 and f32 accumulate in "
            "f32.",

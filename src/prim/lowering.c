@@ -52,6 +52,18 @@ kn_atom kn_low_convert(kn_low *l, kn_atom a, kiln_dtype to)
     return kn_low_op(l, &kn_prim_convert_element_type, (kn_param[]){KN_DTYPE(to), KN_NONE, KN_BOOL(false)}, &a, 1);
 }
 
+kn_atom kn_low_in_shape(kn_low *l, kn_atom a, kiln_type shape)
+{
+    if (l->status != KILN_OK) return a;
+    kiln_type t = kn_build_type(l->b, a);
+    if (t.rank == 0) return kn_low_widen(l, a, shape);
+    bool same = true;
+    int64_t at[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) same = same && t.dims[d] == shape.dims[d], at[d] = d;
+    kn_param params[] = {KN_INTS(t.rank, at), KN_INTS(shape.rank, shape.dims), KN_NONE};
+    return same ? a : kn_low_op(l, &kn_prim_broadcast_in_dim, params, &a, 1);
+}
+
 kn_atom kn_low_reshape(kn_low *l, kn_atom a, uint32_t rank, const int64_t *dims)
 {
     return kn_low_op(l, &kn_prim_reshape, (kn_param[]){KN_NONE, KN_INTS(rank, dims), KN_NONE}, &a, 1);

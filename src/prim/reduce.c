@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over dimensions and running reductions along one. */
 #include "prim/common.h"
+#include "prim/complex_rules.h"
 #include "prim/sample.h"
 #include "rt/reduce.h"
 
@@ -30,8 +31,8 @@ static kiln_status type_bits(kn_typing *t) { return type_reduce(t, "biu"); }
 
 static kiln_status eval_reduce(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
+    (void)ev, (void)j;
     kiln_type x = in[0]->type;
-    KILN_TRY(kn_eval_real(ev, j, e));
     kn_sop op = (kn_sop)e->prim->scalar_op;
     kn_reduce(op, x, in[0]->data, kn_ints(&e->params[0]), e->params[0].n, kn_reduce_init(op, kn_accumulator(x.dtype)), out[0]->data);
     return KILN_OK;
@@ -41,7 +42,8 @@ static kiln_status eval_reduce(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, 
 #define REDUCE(id, sop, spec, rule, text)                                                                             \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(spec), .scalar_op = KN_S_##sop, .loop = KN_LOOP_REDUCE,            \
-        .type = (rule), .eval = eval_reduce, .sample = kn_sample_reduce, .doc = (text)                                 \
+        .type = (rule), .eval = eval_reduce, .lower_complex = kn_lower_complex_reduce, .sample = kn_sample_reduce,      \
+        .doc = (text)                                                                                                  \
     }
 KILN_PRIM(reduce_sum) = REDUCE(reduce_sum, add, reduce_sharded, type_number, "Sum over the listed dimensions; 0 where there is nothing.");
 KILN_PRIM(reduce_prod) = REDUCE(reduce_prod, mul, reduce_params, type_number, "Product over the listed dimensions; 1 where there is nothing.");
@@ -72,15 +74,15 @@ static kiln_status type_cumulative_real(kn_typing *t) { return type_cumulative(t
 
 static kiln_status eval_cumulative(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
+    (void)ev, (void)j;
     kiln_type x = in[0]->type;
-    KILN_TRY(kn_eval_real(ev, j, e));
     uint32_t axis = (uint32_t)e->params[CUM_AXIS].i;
     int64_t n = x.dims[axis], minor = 1, major = 1;
     for (uint32_t d = 0; d < x.rank; d++) {
         if (d < axis) major *= x.dims[d];
         if (d > axis) minor *= x.dims[d];
     }
-    kiln_dtype acc = kn_accumulator(x.dtype);
+    kiln_dtype acc = x.dtype; /* every step is a result, and rounds */
     for (int64_t k = 0; k < major * minor; k++) {
         int64_t base = k / minor * n * minor + k % minor;
         kn_scalar sum = {.u = 0};
@@ -97,7 +99,8 @@ static kiln_status eval_cumulative(kn_eval *ev, const kn_jaxpr *j, const kn_eqn 
 #define CUMULATIVE(id, sop, rule, text)                                                                               \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(cumulative_params), .scalar_op = KN_S_##sop,                       \
-        .loop = KN_LOOP_CUMULATE, .type = (rule), .eval = eval_cumulative, .sample = kn_sample_cumulative,             \
+        .loop = KN_LOOP_CUMULATE, .type = (rule), .eval = eval_cumulative,                                             \
+        .lower_complex = kn_lower_complex_cumulative, .sample = kn_sample_cumulative,                                  \
         .doc = (text)                                                                                                  \
     }
 KILN_PRIM(cumsum) = CUMULATIVE(cumsum, add, type_cumulative_number, "Running sum along `axis`, from its end when `reverse`.");

@@ -45,8 +45,7 @@ static double float_tiny(kiln_dtype d)
 enum { N_EDGES = 16 };
 static kn_scalar edge(kiln_dtype d, int k)
 {
-    unsigned width = (unsigned)kiln_dtype_bytes(d) * 8;
-    if (d == KILN_I4 || d == KILN_U4) width = 4;
+    unsigned width = kn_dtype_width(d);
     switch (kiln_dtype_kind(d)) {
     case 'f': {
         double v[N_EDGES] = {0.0, -0.0, (double)NAN, (double)INFINITY, -(double)INFINITY, float_tiny(d), -3 * float_tiny(d),

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs from text: the parser with the table of primitives. */
-#include "base/file.h"
-#include "base/fpmode.h"
+/* Programs from jaxpr text: the parser with the table of primitives. */
+#include "prim/text.h"
+
 #include "ir/parse.h"
 
 static const kn_parse_prims prims = {kn_prim_find, kn_prims};
 
-kiln_status kiln_prog_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out)
+kiln_status kn_jaxpr_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out)
 {
-    kn_fpmode mode = kn_fpmode_enter(); /* numbers are rounded as everywhere */
-    kiln_status status = kn_parse(ctx, text, n, file, &prims, out);
-    kn_fpmode_leave(mode);
-    return status;
-}
-
-kiln_status kiln_prog_load(kiln_ctx *ctx, const char *path, kiln_prog **out)
-{
-    kn_bytes b;
-    *out = NULL;
-    KILN_TRY(kn_file_read(ctx, path, &b));
-    kiln_status status = kiln_prog_parse(ctx, b.s, b.n, path, out);
-    kn_bytes_free(ctx, &b);
-    return status;
+    return kn_parse(ctx, text, n, file, &prims, out);
 }

@@ -176,6 +176,7 @@ static kiln_status nary(kn_typing *t, const char *kinds)
     return kn_typing_broadcast(t, 0, t->nin, &t->out[0]);
 }
 
+kiln_status kn_type_nary_float(kn_typing *t) { return nary(t, "f"); }
 kiln_status kn_type_nary_number(kn_typing *t) { return nary(t, "iufc"); }
 kiln_status kn_type_nary_real(kn_typing *t) { return nary(t, "iuf"); }
 kiln_status kn_type_nary_bits(kn_typing *t) { return nary(t, "biu"); }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise functions of one operand that are scalar operations themselves (composites stand in composite.c). */
 #include "prim/common.h"
+#include "prim/complex_rules.h"
 #include "prim/sample.h"
 
 static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}};
@@ -10,13 +11,14 @@ static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTION
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
         .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
-        .sample = kn_sample_elementwise, .doc = (text)                                                                 \
+        .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)                              \
     }
-#define FUNCTION(id, text)                                                                                            \
+#define FUNCTION(id, text) FUNCTION_OF(id, kn_type_same_fc, text)
+#define FUNCTION_OF(id, rule, text)                                                                                   \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_EXPENSIVE, KN_PARAMS(accuracy),                 \
-        .scalar_op = KN_S_##id, .loop = KN_LOOP_ELEMENT, .type = kn_type_same_fc, .eval = kn_eval_sop,                 \
-        .element = kn_element_sop, .sample = kn_sample_elementwise, .doc = (text)                                      \
+        .scalar_op = KN_S_##id, .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop,                          \
+        .element = kn_element_sop, .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)   \
     }
 
 static kiln_status type_is_finite(kn_typing *t)
@@ -65,7 +67,7 @@ KILN_PRIM(asin) = FUNCTION(asin, "Inverse sine; within 1 ULP.");
 KILN_PRIM(acos) = FUNCTION(acos, "Inverse cosine; within 1 ULP.");
 KILN_PRIM(atan) = FUNCTION(atan, "Inverse tangent; within 1 ULP.");
 KILN_PRIM(cbrt) = FUNCTION(cbrt, "Cube root; within 1 ULP.");
-KILN_PRIM(erf) = FUNCTION(erf, "Error function; within 1.1 ULP.");
+KILN_PRIM(erf) = FUNCTION_OF(erf, kn_type_same_float, "Error function; within 1.1 ULP.");
 
 static const kn_param_spec round_params[] = {{"rounding_method", KN_P_INT, 0}};
 
@@ -129,8 +131,8 @@ static kiln_status type_convert(kn_typing *t)
     kiln_dtype to;
     KILN_TRY(kn_typing_out(t, 1));
     KILN_TRY(kn_typing_dtype(t, 0, &to));
-    KILN_TRY(kn_typing_kinds(t, 0, "biufc"));
-    if (!strchr("biufc", kiln_dtype_kind(to)))
+    KILN_TRY(kn_typing_kinds(t, 0, "biufc8"));
+    if (!strchr("biufc8", kiln_dtype_kind(to)))
         return kn_fail(t->ctx, KILN_DTYPE, "convert_element_type: there is no conversion from %s to %s",
                        kn_type_show(t->in[0]).s, kiln_dtype_name(to));
     return kn_typing_like(t, 0, to, t->in[0]);
@@ -147,6 +149,7 @@ KILN_PRIM(convert_element_type) = {
     .type = type_convert,
     .eval = kn_eval_sop,
     .element = kn_element_sop,
+    .lower_complex = kn_lower_complex,
     .sample = kn_sample_convert,
     .doc = "Converts to another element type, rounding once. Floats to integers truncate and saturate, NaN gives 0; to bool is "
            "x != 0.",

@@ -64,13 +64,15 @@ static kn_scalar extreme(kiln_dtype d, bool greatest)
 kn_scalar kn_reduce_identity(kn_sop op, kiln_dtype d)
 {
     char kind = kiln_dtype_kind(d);
-    kn_scalar v = {.u = 0};
+    kn_scalar v = {.c = {0, 0}};
     switch (op) {
     case KN_S_add:
         if (kind == 'f') v.f = -0.0;
+        if (kind == 'c') v.c[0] = v.c[1] = -0.0;
         return v;
     case KN_S_mul:
         if (kind == 'f') v.f = 1;
+        else if (kind == 'c') v.c[0] = 1;
         else v.i = 1;
         return v;
     case KN_S_min: return extreme(d, true);
@@ -85,7 +87,7 @@ kn_scalar kn_reduce_identity(kn_sop op, kiln_dtype d)
 
 kn_scalar kn_reduce_init(kn_sop op, kiln_dtype d)
 {
-    return op == KN_S_add ? (kn_scalar){.u = 0} : kn_reduce_identity(op, d);
+    return op == KN_S_add ? (kn_scalar){.c = {0, 0}} : kn_reduce_identity(op, d);
 }
 
 static kn_scalar combine(kn_sop op, kiln_dtype d, kn_scalar a, kn_scalar b) { return kn_sop_eval(op, d, d, a, b, b); }

@@ -102,10 +102,7 @@ static bool compare_float(kn_sop op, double a, double b)
 
 /* ---- integers: computed modulo 2^64, then wrapped to their width ---- */
 
-static unsigned width_of(kiln_dtype d)
-{
-    return d == KILN_I4 || d == KILN_U4 ? 4 : (unsigned)kiln_dtype_bytes(d) * 8;
-}
+static unsigned width_of(kiln_dtype d) { return kn_dtype_width(d); }
 
 static uint64_t int_op(kn_sop op, kiln_dtype d, bool is_signed, kn_scalar a, kn_scalar b)
 {
@@ -210,6 +207,8 @@ static kn_scalar convert(kiln_dtype d, kiln_dtype to, kn_scalar a)
 {
     char from = kiln_dtype_kind(d), kind = kiln_dtype_kind(to);
     kn_scalar r = {.u = 0};
+    if (from == '8') from = 'f';
+    if (kind == '8') kind = 'f';
     if (from == 'b') a = (kn_scalar){.u = a.b}, from = 'u';
     if (kind == 'b') {
         r.b = from == 'f' ? a.f != 0 : a.u != 0;
@@ -243,12 +242,34 @@ static kn_scalar eval_float(kn_sop op, kiln_dtype d, kn_scalar a, kn_scalar b, k
     return r;
 }
 
+/* Sums, differences, products; part by part in the type of the parts. */
+static kn_scalar eval_complex(kn_sop op, kiln_dtype d, kn_scalar a, kn_scalar b)
+{
+    kiln_dtype p = d == KILN_C64 ? KILN_F32 : KILN_F64;
+    kn_scalar x = {.f = a.c[0]}, y = {.f = a.c[1]}, u = {.f = b.c[0]}, v = {.f = b.c[1]}, r = {.c = {0, 0}};
+    if (op == KN_S_mul) {
+        kn_scalar xu = eval_float(op, p, x, u, u), yv = eval_float(op, p, y, v, v), xv = eval_float(op, p, x, v, v), yu = eval_float(op, p, y, u, u);
+        r.c[0] = eval_float(KN_S_sub, p, xu, yv, yv).f;
+        r.c[1] = eval_float(KN_S_add, p, xv, yu, yu).f;
+    } else if (op == KN_S_add || op == KN_S_sub) {
+        r.c[0] = eval_float(op, p, x, u, u).f;
+        r.c[1] = eval_float(op, p, y, v, v).f;
+    }
+    return r;
+}
+
 kn_scalar kn_sop_eval(kn_sop op, kiln_dtype d, kiln_dtype to, kn_scalar a, kn_scalar b, kn_scalar c)
 {
     if (op == KN_S_select) return a.b ? b : c;
     if (op == KN_S_convert) return convert(d, to, a);
+    if (op == KN_S_bitcast) {
+        uint64_t bits[2] = {0};
+        kn_scalar_store(d, bits, 0, a);
+        return kn_scalar_load(to, bits, 0);
+    }
     char kind = kiln_dtype_kind(d);
     if (kind == 'f') return eval_float(op, d, a, b, c);
+    if (kind == 'c') return eval_complex(op, d, a, b);
     kn_scalar r = {.u = 0};
     if (kind == 'b') r.b = bool_op(op, a.b, b.b);
     else if (op >= KN_S_eq && op <= KN_S_ge) r.b = compare_int(op, kind == 'i', a, b);

@@ -14,12 +14,12 @@ static unsigned compared;
 static void no_code_generator(void **state)
 {
     kiln_ctx *ctx = *state;
-    sample s;
+    sample s = {0};
     kiln_exec *f = NULL;
     char dir[sizeof ctx->lib_dir];
+    assert_ok(ctx, kn_sample_program(ctx, kn_prim_find("add", 3), &(kn_sample_opts){.seed = 1, .length = 8}, &s.p, s.in, &s.nin));
     memcpy(dir, ctx->lib_dir, sizeof dir);
     snprintf(ctx->lib_dir, sizeof ctx->lib_dir, "/nowhere");
-    assert_true(sample_make(ctx, kn_prim_find("add", 3), 1, 8, &s));
     assert_int_equal(kiln_compile(ctx, s.p, NULL, &f), KILN_COMPILE);
     assert_null(f);
     assert_int_equal(ctx->counters.compiles, 0);

@@ -97,7 +97,7 @@ run 2 check plain.txt; complains "[unrecognised]"
 run 2 check plain.txt --from jaxpr; complains "plain.txt:1:1"
 run 2 check plain.txt --from cobol; complains "--from takes"
 printf 'module { }\n' > m.mlir
-run 2 check m.mlir; complains "a StableHLO module"
+run 2 check m.mlir; complains "there is no function"
 printf '\200\004abc' > p.pickle
 run 2 check p.pickle; complains "pickle"
 

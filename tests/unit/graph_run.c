@@ -599,6 +599,11 @@ static void files(void **state)
     assert_true(kiln_npz_find(z, "c.position") >= 0 && kiln_npz_find(z, "step") >= 0 && kiln_npz_find(z, "coupling.c.iterations") >= 0);
     kiln_npz_close(z);
     assert_int_equal(kiln_graph_save(ctx, r, test_path("out.txt"), &n), KILN_INVALID);
+    assert_int_equal(kiln_graph_save_check(ctx, test_path("out.txt")), KILN_INVALID);
+    assert_ok(ctx, kiln_graph_save_check(ctx, folder));
+    assert_ok(ctx, kiln_graph_save_check(ctx, test_path("new.csv")));
+    assert_int_equal(test_count_files(test_path("new.csv")), 0);
+    assert_int_not_equal(kiln_graph_save_check(ctx, test_path("absent/new.csv")), KILN_OK);
     /* whichever system call fails: an error, and no half of a file */
     for (int k = 1;; k++) {
         snprintf(name, sizeof name, "%s", test_path("half.csv"));

@@ -58,6 +58,13 @@ static kn_scalar value(kiln_dtype d, uint64_t r)
     return kn_scalar_round(d, v);
 }
 
+/* Does the operation of an operand d have a result types[k]? Those that do not choose their result have one form, k = 0. */
+static bool has_form(int op, kiln_dtype d, int k)
+{
+    if (op == KN_S_bitcast) return types[k] != KILN_BOOL && kiln_dtype_bytes(types[k]) == kiln_dtype_bytes(d);
+    return op == KN_S_convert || k == 0;
+}
+
 /* The same program for all lengths: the length is an input. Output k is operation k. */
 static void program(kn_text *t, kiln_dtype d, unsigned width, int64_t n, uint32_t *outputs, kiln_dtype *out)
 {
@@ -69,12 +76,14 @@ static void program(kn_text *t, kiln_dtype d, unsigned width, int64_t n, uint32_
     for (int op = 1; op < KN_N_SOPS; op++) {
         const kn_sop_info *s = &kn_sops[op];
         if (!strchr(s->kinds, kiln_dtype_kind(d))) continue;
-        for (int k = 0; k < (op == KN_S_convert ? TYPES : 1); k++, v++, ++*outputs) {
+        for (int k = 0; k < (int)TYPES; k++) {
+            if (!has_form(op, d, k)) continue;
             static const char *const args[] = {"", "%2", "%2, %3", "%2, %3, %4"};
             kn_text_printf(&body, "%%%u = %s %s %s", v, s->name, name, op == KN_S_select ? "%5, %2, %3" : args[s->arity]);
             out[*outputs] = s->result == 'b' ? KILN_BOOL : s->result == 'c' ? types[k] : d;
-            if (op == KN_S_convert) kn_text_printf(&body, " to %s", kiln_dtype_name(types[k]));
+            if (s->result == 'c') kn_text_printf(&body, " to %s", kiln_dtype_name(types[k]));
             kn_text_printf(&body, "\nout%u[%%1] = %%%u\n", *outputs, v);
+            v++, ++*outputs;
         }
     }
     kn_text_printf(t, "kiln loops inputs 5 outputs %u\nslot n: i64[1] input 4\nslot in3: bool[%d] input 3\n", *outputs, LENGTH);
@@ -102,8 +111,10 @@ static char *which(kiln_dtype d, uint32_t output)
     uint32_t k = 0;
     for (int op = 1; op < KN_N_SOPS; op++) {
         if (!strchr(kn_sops[op].kinds, kiln_dtype_kind(d))) continue;
-        for (int j = 0; j < (op == KN_S_convert ? TYPES : 1); j++, k++)
-            if (k == output) snprintf(s, sizeof s, "%s %s %s", kn_sops[op].name, kiln_dtype_name(d), op == KN_S_convert ? kiln_dtype_name(types[j]) : "");
+        for (int j = 0; j < (int)TYPES; j++) {
+            if (!has_form(op, d, j)) continue;
+            if (k++ == output) snprintf(s, sizeof s, "%s %s %s", kn_sops[op].name, kiln_dtype_name(d), kn_sops[op].result == 'c' ? kiln_dtype_name(types[j]) : "");
+        }
     }
     return s;
 }

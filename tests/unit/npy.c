@@ -96,7 +96,7 @@ static void survives(void **state)
             kiln_array *a, *b;
             assert_ok(ctx, kiln_array_create(ctx, (kiln_type){(kiln_dtype)d, rank, dims}, &a));
             unsigned char *p = kiln_array_data(a);
-            bool small = d == KILN_BOOL || d == KILN_I4 || d == KILN_U4;
+            bool narrow = kn_dtype_width((kiln_dtype)d) < 8 || kiln_dtype_kind((kiln_dtype)d) == '8', small = narrow;
             for (size_t i = 0; i < kiln_array_bytes(a); i++) p[i] = (unsigned char)(small ? i & 1 : i * 37 + 1);
             if (d == KILN_KEY || d == KILN_FLOAT0 || d == KILN_TOKEN) {
                 assert_int_equal(kiln_array_save(ctx, path, a), KILN_UNSUPPORTED);
@@ -107,7 +107,7 @@ static void survives(void **state)
             assert_ok(ctx, kiln_array_load(ctx, path, &b));
             assert_int_equal(kiln_array_bytes(a), kiln_array_bytes(b));
             assert_memory_equal(kiln_array_read(a), kiln_array_read(b), kiln_array_bytes(a));
-            if (d != KILN_I4 && d != KILN_U4) assert_true(kiln_type_equal(kiln_array_type(a), kiln_array_type(b)));
+            if (!narrow || d == KILN_BOOL) assert_true(kiln_type_equal(kiln_array_type(a), kiln_array_type(b)));
             kiln_array_release(a);
             kiln_array_release(b);
         }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* StableHLO text in. */
+#ifndef KN_HLO_HLO_H
+#define KN_HLO_HLO_H
+
+#include "ir/ir.h"
+
+/* One comparison of a self-checking module: two results of the program. */
+typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE } kn_hcheck_kind;
+typedef struct kn_hcheck {
+    kn_hcheck_kind kind;
+    uint32_t got, want; /* outputs of the program */
+    double tolerance;   /* ALMOST: largest absolute difference */
+    uint64_t max_ulp, min_ulp;
+    uint32_t line, column;
+    const char *name; /* as written */
+} kn_hcheck;
+typedef struct kn_hchecks {
+    KN_VEC(kn_hcheck) v;
+    KN_VEC(kn_atom) atoms; /* while importing: got and want of each */
+} kn_hchecks;
+
+/* Does the text look like a StableHLO module (or bytecode, which is refused by name)? */
+bool kn_hlo_is(const char *text, size_t n);
+
+/* Reads a module and makes a program of @main (or of its one public function).
+ * Errors: KILN_INVALID, KILN_UNSUPPORTED and the type rules', all with line and column. */
+kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out);
+
+#endif

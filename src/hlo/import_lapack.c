@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LAPACK's custom calls, lapack_dpotrf_ffi and the like: letters of the routine stand in mhlo.backend_config, matrices are asked for
+ * in column-major memory. */
+#include "hlo/import.h"
+
+typedef struct target {
+    const char *name, *complex_name, *routine; /* without the letter of the element type */
+    const char *options[3];                    /* names of the letters in the configuration, in the primitive's order */
+} target;
+
+static const target targets[] = {
+    {"geev", "geev", "geev", {"compute_left", "compute_right", NULL}},
+    {"gehrd", "gehrd", "gehrd", {NULL, NULL, NULL}},
+    {"geqrf", "geqrf", "geqrf", {NULL, NULL, NULL}},
+    {"gesdd", "gesdd", "gesdd", {"mode", NULL, NULL}},
+    {"gesvd", "gesvd", "gesvd", {"mode", "mode", NULL}},
+    {"getrf", "getrf", "getrf", {NULL, NULL, NULL}},
+    {"gtsv", "gtsv", "gtsv", {NULL, NULL, NULL}},
+    {"orgqr", "ungqr", "orgqr", {NULL, NULL, NULL}},
+    {"ormqr", "unmqr", "ormqr", {"side", "transpose", NULL}},
+    {"potrf", "potrf", "potrf", {"uplo", NULL, NULL}},
+    {"syevd", "heevd", "syevd", {"mode", "uplo", NULL}},
+    {"sytrd", "hetrd", "sytrd", {"uplo", NULL, NULL}},
+    {"trsm", "trsm", "trsm", {NULL, NULL, NULL}},
+};
+
+/* A letter of the configuration: its ASCII code, or a string of one letter. */
+static kiln_status letter(kn_himport *h, const kn_mop *o, const char *name, char *out)
+{
+    const kn_mattr *config = kn_mop_attr(o, "mhlo.backend_config");
+    const kn_mattr *a = config && config->kind == KN_MA_DICT ? kn_mattr_find(config->fields, config->n, name) : NULL;
+    if (!a) return kn_hbad(h, o, "mhlo.backend_config lacks %s", name);
+    if (a->kind == KN_MA_INT && a->i > 32 && a->i < 127) *out = (char)a->i;
+    else if (a->kind == KN_MA_STRING && a->text.n == 1) *out = a->text.s[0];
+    else return kn_hbad(h, o, "%s in mhlo.backend_config is no letter", name);
+    return KILN_OK;
+}
+
+/* Matrices must lie column by column: layouts name dimensions from the fastest, so the last but one comes first. */
+static kiln_status column_major(kn_himport *h, const kn_mop *o)
+{
+    const kn_mattr *a = kn_mop_attr(o, "operand_layouts");
+    const int64_t *v;
+    uint32_t n;
+    if (!a || a->kind != KN_MA_LIST || a->n == 0) return KILN_OK;
+    const kn_mattr *first = &a->items[a->n - 1]; /* the last operand is a matrix in every routine but orgqr, whose first one is */
+    KILN_TRY(kn_mattr_ints(h->m, first, &v, &n));
+    if (a->n == 2 && o->nout == 1) KILN_TRY(kn_mattr_ints(h->m, &a->items[0], &v, &n));
+    if (n < 2 || v[0] == (int64_t)n - 2) return KILN_OK;
+    return kn_hrefuse(h, o, "column-major layouts, as jax.numpy.linalg asks for", "a LAPACK call on row-major matrices");
+}
+
+static kiln_status trsm(kn_himport *h, const kn_mop *o)
+{
+    char side, uplo, trans, diag;
+    kn_atom in[2], y;
+    KILN_TRY(kn_hcount(h, o, 2, 1));
+    for (uint32_t k = 0; k < 2; k++) KILN_TRY(kn_hin(h, o, k, &in[k]));
+    KILN_TRY(letter(h, o, "side", &side));
+    KILN_TRY(letter(h, o, "uplo", &uplo));
+    KILN_TRY(letter(h, o, "trans_x", &trans));
+    KILN_TRY(letter(h, o, "diag", &diag));
+    kn_param params[] = {KN_BOOL(trans == 'C'), KN_BOOL(side == 'L'), KN_BOOL(uplo == 'L'), KN_BOOL(trans != 'N'), KN_BOOL(diag == 'U')};
+    KILN_TRY(kn_heqn1(h, o, &kn_prim_triangular_solve, params, in, 2, &y));
+    return kn_hset(h, o, 0, y);
+}
+
+kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
+{
+    enum { PREFIX = 7, SUFFIX = 4 }; /* lapack_ and _ffi */
+    bool ffi = name.n > PREFIX + SUFFIX + 1 && memcmp(name.s + name.n - SUFFIX, "_ffi", SUFFIX) == 0;
+    kn_span routine = {name.s + PREFIX + 1, ffi ? name.n - PREFIX - SUFFIX - 1 : 0};
+    bool complex = ffi && (name.s[PREFIX] == 'c' || name.s[PREFIX] == 'z');
+    const target *t = NULL;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (ffi && kn_span_is(routine, complex ? targets[i].complex_name : targets[i].name)) t = &targets[i];
+    if (!t)
+        return kn_hrefuse(h, o, "lapack_*_ffi of potrf getrf geqrf orgqr ormqr syevd sytrd gehrd gesdd gesvd geev gtsv trsm", "the custom call @%.*s is not known",
+                          KN_SPAN_ARG(name));
+    KILN_TRY(column_major(h, o));
+    if (strcmp(t->routine, "trsm") == 0) return trsm(h, o);
+    char options[4] = {0};
+    for (int i = 0; t->options[i]; i++) KILN_TRY(letter(h, o, t->options[i], &options[i]));
+    kn_atom *in, *out = KN_NEWN(h->arena, kn_atom, o->nout);
+    KILN_TRY_MEM(h->ctx, out);
+    KILN_TRY(kn_hin_all(h, o, &in));
+    KILN_TRY(kn_heqn(h, o, &kn_prim_lapack, (kn_param[]){options[0] ? KN_TEXT(options) : KN_NONE, KN_TEXT(t->routine)}, in, o->nin, out, o->nout));
+    for (uint32_t i = 0; i < o->nout; i++) KILN_TRY(kn_hset(h, o, i, out[i]));
+    return KILN_OK;
+}

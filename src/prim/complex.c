@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
+#include "prim/common.h"
+#include "prim/sample.h"
+
+static kiln_dtype whole_of(kiln_dtype part) { return part == KILN_F32 ? KILN_C64 : KILN_C128; }
+static kiln_dtype part_of(kiln_dtype whole) { return whole == KILN_C64 ? KILN_F32 : KILN_F64; }
+
+static kiln_status type_complex(kn_typing *t)
+{
+    if (t->in[0].dtype != KILN_F32 && t->in[0].dtype != KILN_F64)
+        return kn_fail(t->ctx, KILN_DTYPE, "complex: operand 0 is %s; element types accepted: f32, f64", kn_type_show(t->in[0]).s);
+    KILN_TRY(kn_type_nary_number(t));
+    t->out[0].dtype = whole_of(t->in[0].dtype);
+    return KILN_OK;
+}
+static kn_scalar complex_map(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x)
+{
+    (void)j, (void)e;
+    return (kn_scalar){.c = {x[0].f, x[1].f}};
+}
+static kiln_status eval_complex(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    return kn_eval_map(ev, j, e, in, out[0], complex_map);
+}
+KILN_PRIM(complex) = {
+    .name = "complex",
+    .nin = 2,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE,
+    .type = type_complex,
+    .eval = eval_complex,
+    .sample = kn_sample_complex,
+    .doc = "The complex number of a real and an imaginary part.",
+};
+
+static kiln_status type_part(kn_typing *t)
+{
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_kinds(t, 0, "c"));
+    return kn_typing_like(t, 0, part_of(t->in[0].dtype), t->in[0]);
+}
+static kn_scalar part_map(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x)
+{
+    (void)j;
+    return (kn_scalar){.f = x[0].c[e->prim->name[0] == 'i']};
+}
+static kiln_status eval_part(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    return kn_eval_map(ev, j, e, in, out[0], part_map);
+}
+#define PART(id, text)                                                                                                \
+    {                                                                                                                  \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .type = type_part, .eval = eval_part,               \
+        .sample = kn_sample_complex, .doc = (text)                                                                     \
+    }
+KILN_PRIM(real) = PART(real, "The real part.");
+KILN_PRIM(imag) = PART(imag, "The imaginary part.");
+
+/* conj of a real number makes it complex */
+static const kn_param_spec conj_params[] = {{"input_dtype", KN_P_DTYPE, KN_PARAM_OPTIONAL}};
+static kiln_status type_conj(kn_typing *t)
+{
+    kiln_type x = t->in[0];
+    KILN_TRY(kn_typing_out(t, 1));
+    bool real = x.dtype == KILN_F32 || x.dtype == KILN_F64;
+    if (!real) KILN_TRY(kn_typing_kinds(t, 0, "c"));
+    return kn_typing_like(t, 0, real ? whole_of(x.dtype) : x.dtype, x);
+}
+static kn_scalar conj_map(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x)
+{
+    bool real = kiln_dtype_kind(kn_in_type(j, e, 0).dtype) == 'f';
+    return real ? (kn_scalar){.c = {x[0].f, -0.0}} : (kn_scalar){.c = {x[0].c[0], -x[0].c[1]}};
+}
+static kiln_status eval_conj(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    return kn_eval_map(ev, j, e, in, out[0], conj_map);
+}
+KILN_PRIM(conj) = {
+    .name = "conj",
+    .nin = 1,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE,
+    KN_PARAMS(conj_params),
+    .type = type_conj,
+    .eval = eval_conj,
+    .sample = kn_sample_complex,
+    .doc = "The conjugate: the imaginary part changes its sign.",
+};
+
+static kiln_status type_reals(kn_typing *t)
+{
+    KILN_TRY(kn_typing_kinds(t, 0, "f"));
+    return kn_type_nary_number(t);
+}
+KILN_PRIM(hypot) = {
+    .name = "hypot",
+    .nin = 2,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE | KN_EXPENSIVE,
+    .scalar_op = KN_S_hypot,
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_reals,
+    .eval = kn_eval_sop,
+    .element = kn_element_sop,
+    .sample = kn_sample_elementwise,
+    .doc = "Square root of the sum of two squares, without overflow on the way; within 1 ULP.",
+};
+KILN_PRIM(fma) = {
+    .name = "fma",
+    .nin = 3,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE,
+    .scalar_op = KN_S_fma,
+    .loop = KN_LOOP_ELEMENT,
+    .type = type_reals,
+    .eval = kn_eval_sop,
+    .element = kn_element_sop,
+    .sample = kn_sample_elementwise,
+    .doc = "a * b + c with one rounding.",
+};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_general_dilated. dimension_numbers places batch and feature, then spatial dimensions, of the left operand, (output and input
+ * feature, spatial) of the kernel, and of the result. A result element is a product over k = (spatial taps row-major, input
+ * feature), in the order of dot_general's chain; taps on padding or between dilated elements are skipped, and counted. Where groups
+ * have one input feature it is no product of matrices, and multiplies and adds with two roundings. */
+#include "prim/common.h"
+#include "prim/lowering.h"
+#include "prim/sample.h"
+#include "rt/dot.h"
+
+#include "prims.gen.h"
+
+enum { CONV_BATCHES, CONV_DIMS, CONV_FEATURES, CONV_LHS, CONV_SHARDING, CONV_PADDING, CONV_PRECISION, CONV_PREFERRED, CONV_RHS, CONV_STRIDES };
+static const kn_param_spec conv_params[] = {
+    {"batch_group_count", KN_P_INT, 0},
+    {"dimension_numbers", KN_P_RECORD, 0},
+    {"feature_group_count", KN_P_INT, 0},
+    {"lhs_dilation", KN_P_INTS, 0},
+    {"out_sharding", KN_P_NONE, KN_PARAM_OPTIONAL},
+    {"padding", KN_P_NONE, 0},
+    {"precision", KN_P_NONE, KN_PARAM_OPTIONAL},
+    {"preferred_element_type", KN_P_NONE, KN_PARAM_OPTIONAL},
+    {"rhs_dilation", KN_P_INTS, 0},
+    {"window_strides", KN_P_INTS, 0},
+};
+
+typedef struct conv {
+    const int64_t *spec[3]; /* of left, kernel, result: places of (batch, feature, spatial..) or (out, in, spatial..) */
+    uint32_t n;             /* spatial dimensions */
+    int64_t batches, features;
+    const int64_t *lhs, *rhs, *stride;
+    const kn_param *padding;
+} conv;
+
+static bool read_conv(const kn_param *params, conv *c)
+{
+    static const char *const keys[] = {"lhs_spec", "rhs_spec", "out_spec"};
+    const kn_param *d = &params[CONV_DIMS];
+    if (d->kind != KN_P_RECORD || !d->keys || d->n != 3) return false;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(d->keys[i], keys[i]) != 0 || d->items[i].kind != KN_P_INTS || d->items[i].n != d->items[0].n || d->items[i].n < 2) return false;
+        c->spec[i] = d->items[i].ints;
+    }
+    c->n = d->items[0].n - 2;
+    c->batches = params[CONV_BATCHES].i;
+    c->features = params[CONV_FEATURES].i;
+    c->lhs = kn_ints(&params[CONV_LHS]);
+    c->rhs = kn_ints(&params[CONV_RHS]);
+    c->stride = kn_ints(&params[CONV_STRIDES]);
+    c->padding = &params[CONV_PADDING];
+    return true;
+}
+static int64_t low(const conv *c, uint32_t d) { return kn_ints(&c->padding->items[d])[0]; }
+static int64_t high(const conv *c, uint32_t d) { return kn_ints(&c->padding->items[d])[1]; }
+
+static kiln_status check_list(const kn_typing *t, uint32_t k, uint32_t n)
+{
+    const int64_t *v;
+    uint32_t have;
+    KILN_TRY(kn_typing_ints(t, k, &v, &have));
+    bool good = have == n;
+    for (uint32_t i = 0; good && i < n; i++) good = v[i] >= 1 && v[i] < (int64_t)1 << 40;
+    if (good) return KILN_OK;
+    return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: %s must hold %u positive numbers", t->prim->params[k].name, n);
+}
+
+static kiln_status check_params(kn_typing *t, conv *c)
+{
+    int64_t count;
+    kiln_type a = t->in[0], b = t->in[1];
+    KILN_TRY(kn_typing_int(t, CONV_BATCHES, &count));
+    KILN_TRY(kn_typing_int(t, CONV_FEATURES, &count));
+    if (!read_conv(t->params, c) || c->n + 2 != a.rank || a.rank != b.rank || a.rank > KN_MAX_RANK)
+        return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: dimension_numbers do not fit %s and %s", kn_type_show(a).s, kn_type_show(b).s);
+    for (int i = 0; i < 3; i++) {
+        uint32_t seen = 0;
+        for (uint32_t d = 0; d < a.rank; d++) {
+            int64_t at = c->spec[i][d];
+            if (at < 0 || at >= (int64_t)a.rank || (seen >> at & 1)) return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: dimension_numbers name a dimension twice, or one that does not exist");
+            seen |= 1u << at;
+        }
+    }
+    KILN_TRY(check_list(t, CONV_LHS, c->n));
+    KILN_TRY(check_list(t, CONV_RHS, c->n));
+    KILN_TRY(check_list(t, CONV_STRIDES, c->n));
+    bool pairs = (c->padding->kind == KN_P_TUPLE || c->padding->kind == KN_P_INTS) && c->padding->n == c->n;
+    for (uint32_t d = 0; pairs && d < c->n; d++) pairs = c->padding->kind == KN_P_TUPLE && c->padding->items[d].kind == KN_P_INTS && c->padding->items[d].n == 2;
+    if (!pairs) return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: padding must hold %u pairs (low, high)", c->n);
+    return KILN_OK;
+}
+
+static int64_t dilated(int64_t n, int64_t by) { return n == 0 ? 0 : (n - 1) * by + 1; }
+
+static kiln_status type_conv(kn_typing *t)
+{
+    conv c;
+    int64_t *dims;
+    kiln_type a = t->in[0], b = t->in[1];
+    kiln_dtype result = a.dtype;
+    KILN_TRY(kn_typing_kinds(t, 0, "iufc"));
+    KILN_TRY(kn_typing_same_dtype(t, 0, 1));
+    KILN_TRY(check_params(t, &c));
+    if (!kn_is_none(&t->params[CONV_PREFERRED])) KILN_TRY(kn_typing_dtype(t, CONV_PREFERRED, &result));
+    if (kiln_dtype_kind(result) != kiln_dtype_kind(a.dtype))
+        return kn_fail(t->ctx, KILN_DTYPE, "conv_general_dilated: preferred_element_type %s does not fit %s", kiln_dtype_name(result), kn_type_show(a).s);
+    int64_t batch = a.dims[c.spec[0][0]], feature = a.dims[c.spec[0][1]], out = b.dims[c.spec[1][0]], in = b.dims[c.spec[1][1]];
+    bool good = c.batches >= 1 && c.features >= 1 && (c.batches == 1 || c.features == 1);
+    good = good && batch % c.batches == 0 && out % c.batches == 0 && out % c.features == 0 && in * c.features == feature;
+    if (!good)
+        return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: %lld batch groups and %lld feature groups do not fit %s and %s", (long long)c.batches,
+                       (long long)c.features, kn_type_show(a).s, kn_type_show(b).s);
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_shape(t, 0, result, a.rank, &dims));
+    dims[c.spec[2][0]] = batch / c.batches;
+    dims[c.spec[2][1]] = out;
+    for (uint32_t d = 0; d < c.n; d++) {
+        int64_t whole = dilated(a.dims[c.spec[0][2 + d]], c.lhs[d]), window = dilated(b.dims[c.spec[1][2 + d]], c.rhs[d]);
+        if (__builtin_add_overflow(whole, low(&c, d), &whole) || __builtin_add_overflow(whole, high(&c, d), &whole))
+            return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: the padding of dimension %u is too large", d);
+        dims[c.spec[2][2 + d]] = whole < window || whole < 0 ? 0 : (whole - window) / c.stride[d] + 1;
+    }
+    if (kiln_type_size(t->out[0]) < 0) return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: %s is not a possible result", kn_type_show(t->out[0]).s);
+    return KILN_OK;
+}
+
+/* One element of the result. */
+typedef struct tap_walk {
+    const conv *c;
+    const kiln_array *a, *b;
+    int64_t sa[KN_MAX_RANK], sb[KN_MAX_RANK], size[KN_MAX_RANK]; /* strides; taps by spatial dimension */
+    kiln_type taps;
+    kiln_dtype acc;
+} tap_walk;
+
+static kn_scalar factor(const kiln_array *x, int64_t at, kiln_dtype acc)
+{
+    kn_scalar v = kn_scalar_load(x->type.dtype, x->data, at);
+    return x->type.dtype == acc ? v : kn_sop_eval(KN_S_convert, x->type.dtype, acc, v, v, v);
+}
+
+static kn_scalar element(const tap_walk *w, const int64_t *ix)
+{
+    const conv *c = w->c;
+    int64_t out_features = w->b->type.dims[c->spec[1][0]], in = w->b->type.dims[c->spec[1][1]], batch = ix[c->spec[2][0]], o = ix[c->spec[2][1]];
+    int64_t first = o / (out_features / c->features) * in; /* the first input feature of the group */
+    batch += o / (out_features / c->batches) * (w->a->type.dims[c->spec[0][0]] / c->batches);
+    int64_t base_a = batch * w->sa[c->spec[0][0]], base_b = o * w->sb[c->spec[1][0]], tap[KN_MAX_RANK] = {0}, k = 0, n = kiln_type_size(w->taps);
+    bool fused = kiln_dtype_kind(w->acc) == 'f' && in > 1, any = false;
+    kn_scalar total = {.u = 0}, start = kn_reduce_identity(KN_S_add, w->acc), sum = start;
+    for (int64_t q = 0; q < n; q++, kn_next(w->taps, tap)) {
+        int64_t at = base_a, kernel = base_b;
+        bool inside = true;
+        for (uint32_t d = 0; d < c->n; d++) {
+            int64_t p = ix[c->spec[2][2 + d]] * c->stride[d] + tap[d] * c->rhs[d] - low(c, d);
+            inside = inside && p >= 0 && p % c->lhs[d] == 0 && p / c->lhs[d] < w->a->type.dims[c->spec[0][2 + d]];
+            at += p / c->lhs[d] * w->sa[c->spec[0][2 + d]];
+            kernel += tap[d] * w->sb[c->spec[1][2 + d]];
+        }
+        for (int64_t i = 0; i < in; i++, k++) {
+            if (k && k % KN_DOT_BLOCK == 0) {
+                total = any ? kn_sop_eval(KN_S_add, w->acc, w->acc, total, sum, sum) : sum;
+                any = true;
+                sum = start;
+            }
+            if (!inside) continue;
+            kn_scalar x = factor(w->a, at + (first + i) * w->sa[c->spec[0][1]], w->acc), y = factor(w->b, kernel + i * w->sb[c->spec[1][1]], w->acc);
+            if (fused) sum = kn_sop_eval(KN_S_fma, w->acc, w->acc, x, y, sum);
+            else {
+                kn_scalar xy = kn_sop_eval(KN_S_mul, w->acc, w->acc, x, y, y);
+                sum = kn_sop_eval(KN_S_add, w->acc, w->acc, sum, xy, xy);
+            }
+        }
+    }
+    if (k == 0) return total;
+    return any ? kn_sop_eval(KN_S_add, w->acc, w->acc, total, sum, sum) : sum;
+}
+
+static kiln_status eval_conv(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j;
+    conv c = {.n = 0};
+    read_conv(e->params, &c);
+    tap_walk w = {.c = &c, .a = in[0], .b = in[1], .acc = kn_dot_accumulator(in[0]->type.dtype, out[0]->type.dtype)};
+    kn_strides(in[0]->type, w.sa);
+    kn_strides(in[1]->type, w.sb);
+    for (uint32_t d = 0; d < c.n; d++) w.size[d] = in[1]->type.dims[c.spec[1][2 + d]];
+    w.taps = (kiln_type){KILN_BOOL, c.n, w.size};
+    kiln_type y = out[0]->type;
+    int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(y);
+    for (int64_t k = 0; k < n; k++, kn_next(y, ix)) {
+        kn_scalar v = element(&w, ix);
+        if (w.acc != y.dtype) v = kn_sop_eval(KN_S_convert, w.acc, y.dtype, v, v, v);
+        kn_scalar_store(y.dtype, out[0]->data, k, v);
+    }
+    return KILN_OK;
+}
+
+/* Complex numbers: four real convolutions. */
+static kiln_status lower_complex_conv(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_param params[sizeof conv_params / sizeof *conv_params];
+    memcpy(params, e->params, sizeof params);
+    params[CONV_PREFERRED] = KN_DTYPE(kn_out_type(j, e, 0).dtype == KILN_C64 ? KILN_F32 : KILN_F64);
+    kn_atom part[2][2], c[2][2];
+    for (int s = 0; s < 2; s++) part[s][0] = kn_low1(&l, &kn_prim_real, x[s]), part[s][1] = kn_low1(&l, &kn_prim_imag, x[s]);
+    for (int p = 0; p < 2; p++)
+        for (int q = 0; q < 2; q++) c[p][q] = kn_low_op(&l, &kn_prim_conv_general_dilated, params, (kn_atom[]){part[0][p], part[1][q]}, 2);
+    y[0] = kn_low2(&l, &kn_prim_complex, kn_low2(&l, &kn_prim_sub, c[0][0], c[1][1]), kn_low2(&l, &kn_prim_add, c[0][1], c[1][0]));
+    return l.status;
+}
+
+KILN_PRIM(conv_general_dilated) = {
+    .name = "conv_general_dilated",
+    .nin = 2,
+    .nout = 1,
+    KN_PARAMS(conv_params),
+    .type = type_conv,
+    .eval = eval_conv,
+    .lower_complex = lower_complex_conv,
+    .sample = kn_sample_conv,
+    .doc = "Convolution (the kernel is not flipped) with strides, padding, dilation of both operands, groups of features or batches.",
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random bits by counters: threefry2x32 element by element, rng_bit_generator as StableHLO has it. */
+#include "rt/threefry.h"
+#include "prim/common.h"
+#include "prim/lowering.h"
+#include "prim/sample.h"
+
+#include "prims.gen.h"
+
+/* ---- threefry2x32: two words of key, two of counter ---- */
+
+static kiln_status type_threefry(kn_typing *t)
+{
+    kiln_type shape;
+    for (uint32_t i = 0; i < 4; i++)
+        if (t->in[i].dtype != KILN_U32) return kn_fail(t->ctx, KILN_DTYPE, "threefry2x32: operand %u is %s, u32 is needed", i, kn_type_show(t->in[i]).s);
+    KILN_TRY(kn_typing_broadcast(t, 0, 4, &shape));
+    KILN_TRY(kn_typing_out(t, 2));
+    for (uint32_t i = 0; i < 2; i++) KILN_TRY(kn_typing_like(t, i, KILN_U32, shape));
+    return KILN_OK;
+}
+
+static kn_atom word(kn_low *l, uint32_t v) { return kn_low_num(l, KILN_U32, (double)v); }
+static kn_atom rotate(kn_low *l, kn_atom x, unsigned r)
+{
+    return kn_low2(l, &kn_prim_or, kn_low2(l, &kn_prim_shift_left, x, word(l, r)), kn_low2(l, &kn_prim_shift_right_logical, x, word(l, 32 - r)));
+}
+static kiln_status lower_threefry(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *in, kn_atom *out)
+{
+    static const unsigned rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_atom k[3] = {in[0], in[1], kn_low2(&l, &kn_prim_xor, kn_low2(&l, &kn_prim_xor, in[0], in[1]), word(&l, 0x1bd11bdau))};
+    kn_atom x = kn_low2(&l, &kn_prim_add, in[2], k[0]), y = kn_low2(&l, &kn_prim_add, in[3], k[1]);
+    for (uint32_t group = 0; group < 5; group++) {
+        for (int i = 0; i < 4; i++) {
+            x = kn_low2(&l, &kn_prim_add, x, y);
+            y = kn_low2(&l, &kn_prim_xor, rotate(&l, y, rotations[group % 2][i]), x);
+        }
+        x = kn_low2(&l, &kn_prim_add, x, k[(group + 1) % 3]);
+        y = kn_low2(&l, &kn_prim_add, kn_low2(&l, &kn_prim_add, y, k[(group + 2) % 3]), word(&l, group + 1));
+    }
+    kiln_type shape = kn_out_type(j, e, 0);
+    out[0] = shape.rank && kn_build_type(b, x).rank == 0 ? kn_low_widen(&l, x, shape) : x;
+    out[1] = shape.rank && kn_build_type(b, y).rank == 0 ? kn_low_widen(&l, y, shape) : y;
+    return l.status;
+}
+KILN_PRIM(threefry2x32) = {
+    .name = "threefry2x32",
+    .nin = 4,
+    .nout = 2,
+    .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
+    .type = type_threefry,
+    .lower = lower_threefry,
+    .sample = kn_sample_threefry,
+    .doc = "Threefry-2x32 with 20 rounds of counters under a key: two words of key, two of counter give two words.",
+};
+
+/* ---- rng_bit_generator: a state (key, counter) in; the state behind the draws, and bits ---- */
+
+enum { RNG_ALGORITHM, RNG_DTYPE, RNG_SHAPE };
+static const kn_param_spec rng_params[] = {{"algorithm", KN_P_TEXT, 0}, {"dtype", KN_P_DTYPE, 0}, {"shape", KN_P_INTS, 0}};
+
+static bool philox(const kn_param *p) { return strcmp(p->text, "PHILOX") == 0; }
+
+static kiln_status type_rng(kn_typing *t)
+{
+    const int64_t *shape;
+    int64_t *dims;
+    uint32_t rank;
+    kiln_dtype d;
+    kiln_type s = t->in[0];
+    const kn_param *a = &t->params[RNG_ALGORITHM];
+    if (a->kind != KN_P_TEXT || (strcmp(a->text, "DEFAULT") != 0 && strcmp(a->text, "THREE_FRY") != 0 && strcmp(a->text, "PHILOX") != 0))
+        return kn_fail(t->ctx, KILN_INVALID, "rng_bit_generator: algorithm must be DEFAULT, THREE_FRY or PHILOX");
+    KILN_TRY(kn_typing_dtype(t, RNG_DTYPE, &d));
+    KILN_TRY(kn_typing_ints(t, RNG_SHAPE, &shape, &rank));
+    bool words = s.rank == 1 && ((s.dtype == KILN_U64 && (s.dims[0] == 2 || s.dims[0] == 3)) || (s.dtype == KILN_U32 && (s.dims[0] == 4 || s.dims[0] == 6)));
+    if (!words || (!philox(a) && s.dims[0] % 3 == 0))
+        return kn_fail(t->ctx, KILN_SHAPE, "rng_bit_generator: the state is %s; accepted: u64[2] or u32[4], for PHILOX also u64[3] or u32[6]", kn_type_show(s).s);
+    if (!strchr("iu", kiln_dtype_kind(d)) || kn_dtype_width(d) < 8)
+        return kn_fail(t->ctx, KILN_DTYPE, "rng_bit_generator: bits of %s; accepted: integers of 8 to 64 bits", kiln_dtype_name(d));
+    KILN_TRY(kn_typing_out(t, 2));
+    KILN_TRY(kn_typing_like(t, 0, s.dtype, s));
+    KILN_TRY(kn_typing_shape(t, 1, d, rank, &dims));
+    for (uint32_t i = 0; i < rank; i++) dims[i] = shape[i];
+    if (kiln_type_size(t->out[1]) < 0) return kn_fail(t->ctx, KILN_SHAPE, "rng_bit_generator: %s is not a possible result", kn_type_show(t->out[1]).s);
+    return KILN_OK;
+}
+
+/* The counter's words are the lower and the upper half of a number that counts on. */
+static void draw_threefry(uint64_t key, uint64_t counter, uint32_t out[2])
+{
+    kn_threefry2x32((uint32_t[]){(uint32_t)key, (uint32_t)(key >> 32)}, (uint32_t[]){(uint32_t)counter, (uint32_t)(counter >> 32)}, out);
+}
+static void draw_philox(uint64_t key, uint64_t low, uint64_t high, uint64_t k, uint32_t out[4])
+{
+    uint64_t c = low + k, up = high + (c < low);
+    kn_philox4x32((uint32_t[]){(uint32_t)key, (uint32_t)(key >> 32)},
+                  (uint32_t[]){(uint32_t)c, (uint32_t)(c >> 32), (uint32_t)up, (uint32_t)(up >> 32)}, out);
+}
+
+/* 64-bit elements take both words of one draw. Narrower ones: the first half of the elements takes the first words, the second
+ * half the second words of the same draws; an odd last one is dropped. Philox gives its four words in turn. */
+static void fill(bool by_philox, const uint64_t *s, kiln_array *out, uint64_t *used)
+{
+    kiln_dtype d = out->type.dtype;
+    int64_t n = kiln_type_size(out->type);
+    bool wide = kn_dtype_width(d) == 64;
+    uint32_t w[4];
+    if (by_philox) {
+        int64_t per = wide ? 2 : 4;
+        for (int64_t k = 0; k < n; k++) {
+            if (k % per == 0) draw_philox(s[0], s[1], s[2], (uint64_t)(k / per), w);
+            uint64_t v = wide ? w[2 * (k % 2)] | (uint64_t)w[2 * (k % 2) + 1] << 32 : w[k % 4];
+            kn_scalar_store(d, out->data, k, (kn_scalar){.u = v});
+        }
+        *used = (uint64_t)((n + per - 1) / per);
+        return;
+    }
+    int64_t half = (n + 1) / 2;
+    for (int64_t k = 0; k < (wide ? n : half); k++) {
+        draw_threefry(s[0], s[1] + (uint64_t)k, w);
+        kn_scalar_store(d, out->data, k, (kn_scalar){.u = wide ? w[0] | (uint64_t)w[1] << 32 : w[0]});
+        if (!wide && k + half < n) kn_scalar_store(d, out->data, k + half, (kn_scalar){.u = w[1]});
+    }
+    *used = (uint64_t)(wide ? n : half);
+}
+
+static kiln_status eval_rng(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j;
+    uint64_t state[3] = {0}, used;
+    memcpy(state, in[0]->data, in[0]->bytes);
+    fill(philox(&e->params[RNG_ALGORITHM]), state, out[1], &used);
+    state[1] += used;
+    if (state[1] < used) state[2]++;
+    memcpy(out[0]->data, state, in[0]->bytes);
+    return KILN_OK;
+}
+
+KILN_PRIM(rng_bit_generator) = {
+    .name = "rng_bit_generator",
+    .nin = 1,
+    .nout = 2,
+    .flags = KN_EXPENSIVE,
+    KN_PARAMS(rng_params),
+    .loop = KN_LOOP_CALL,
+    .type = type_rng,
+    .eval = eval_rng,
+    .sample = kn_sample_rng,
+    .doc = "Random bits of a counter-based generator from a state (key, counter); gives the state behind them, too. DEFAULT is THREE_FRY.",
+};

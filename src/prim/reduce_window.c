@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folds over windows: reduce_window_sum, _max, _min and reduce_window with any body. A window folds in row-major order from the
+ * first value; padding takes part with the first value. */
+#include "prim/sample.h"
+#include "prim/window.h"
+#include "rt/reduce.h"
+
+#include "prims.gen.h"
+
+static const kn_param_spec simple_params[] = {
+    {"base_dilation", KN_P_INTS, 0},     {"padding", KN_P_NONE, 0},        {"window_dilation", KN_P_INTS, 0},
+    {"window_dimensions", KN_P_INTS, 0}, {"window_strides", KN_P_INTS, 0},
+};
+static const kn_window_places simple = {.base = 0, .padding = 1, .dilation = 2, .size = 3, .stride = 4};
+
+enum { ANY_BODY = 2, ANY_CONSTS = 3 };
+static const kn_param_spec any_params[] = {
+    {"base_dilation", KN_P_INTS, 0},
+    {"consts", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"jaxpr", KN_P_JAXPR, 0},
+    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"padding", KN_P_NONE, 0},
+    {"window_dilation", KN_P_INTS, 0},
+    {"window_dimensions", KN_P_INTS, 0},
+    {"window_strides", KN_P_INTS, 0},
+};
+static const kn_window_places any = {.base = 0, .padding = 4, .dilation = 5, .size = 6, .stride = 7};
+
+static kiln_status typed(kn_typing *t, kn_window_places at, kiln_type x, uint32_t k, kiln_dtype d)
+{
+    kn_window w;
+    int64_t *dims;
+    KILN_TRY(kn_window_typed(t, at, x.rank, &w));
+    KILN_TRY(kn_typing_shape(t, k, d, x.rank, &dims));
+    return kn_window_result(t, &w, x.dims, dims);
+}
+
+/* ---- one array, one of three operations ---- */
+
+static kiln_status type_simple(kn_typing *t)
+{
+    KILN_TRY(kn_typing_out(t, 1));
+    KILN_TRY(kn_typing_kinds(t, 0, t->prim->scalar_op == KN_S_add ? "iufc" : "biuf"));
+    return typed(t, simple, t->in[0], 0, t->in[0].dtype);
+}
+
+static kiln_status eval_simple(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)ev, (void)j;
+    kn_window w = kn_window_of(e, simple);
+    kiln_type x = in[0]->type, y = out[0]->type, window = {KILN_BOOL, w.rank, w.size};
+    kiln_dtype d = x.dtype;
+    kn_sop op = (kn_sop)e->prim->scalar_op;
+    kn_scalar first = kn_reduce_init(op, d);
+    int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(y), count = kiln_type_size(window);
+    for (int64_t k = 0; k < n; k++, kn_next(y, ix)) {
+        int64_t wx[KN_MAX_RANK] = {0};
+        kn_scalar acc = first;
+        for (int64_t i = 0; i < count; i++, kn_next(window, wx)) {
+            int64_t at = kn_window_offset(&w, x, ix, wx);
+            kn_scalar v = at < 0 ? first : kn_scalar_load(d, in[0]->data, at);
+            acc = kn_sop_eval(op, d, d, acc, v, v);
+        }
+        kn_scalar_store(d, out[0]->data, k, acc);
+    }
+    return KILN_OK;
+}
+
+static const kn_prim *prim_of(int op) { return op == KN_S_add ? &kn_prim_add : op == KN_S_max ? &kn_prim_max : &kn_prim_min; }
+
+static kiln_status simple_step(kn_low *l, const kn_window_fold *f, kn_atom *acc, const kn_atom *slices)
+{
+    acc[0] = kn_low2(l, f->ud, acc[0], slices[0]);
+    return l->status;
+}
+
+static kiln_status lower_simple(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_window w = kn_window_of(e, simple);
+    kiln_type result = kn_out_type(j, e, 0);
+    kn_scalar first = kn_reduce_init((kn_sop)e->prim->scalar_op, result.dtype);
+    kn_atom value = kn_low_fill(&l, KILN_SCALAR(result.dtype), first), padded = kn_low_window_pad(&l, &w, x[0], value);
+    y[0] = kn_low_fill(&l, result, first);
+    kn_window_fold f = {.w = &w, .result = result, .n = 1, .nacc = 1, .padded = &padded, .step = simple_step, .ud = prim_of(e->prim->scalar_op)};
+    return kn_low_window_fold(&l, &f, y);
+}
+
+#define SIMPLE(id, sop, text)                                                                                         \
+    {                                                                                                                  \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED, KN_PARAMS(simple_params), .scalar_op = KN_S_##sop, .type = type_simple,      \
+        .eval = eval_simple, .lower = lower_simple, .sample = kn_sample_window, .doc = (text)                          \
+    }
+KILN_PRIM(reduce_window_max) = SIMPLE(reduce_window_max, max, "Maximum over windows that slide over the array.");
+KILN_PRIM(reduce_window_min) = SIMPLE(reduce_window_min, min, "Minimum over windows that slide over the array.");
+KILN_PRIM(reduce_window_sum) = SIMPLE(reduce_window_sum, add, "Sum over windows that slide over the array.");
+
+/* ---- any body ---- */
+
+static kiln_status type_any(kn_typing *t)
+{
+    uint32_t consts;
+    KILN_TRY(kn_typing_consts(t, ANY_CONSTS, &consts));
+    uint32_t n = (t->nin - consts) / 2;
+    if ((t->nin - consts) % 2 || n == 0)
+        return kn_fail(t->ctx, KILN_INVALID, "reduce_window: %u operands are no arrays with as many first values", t->nin - consts);
+    const kiln_type *x = t->in + consts, *init = x + n;
+    kiln_dtype *args = KN_NEWN(t->arena, kiln_dtype, 2 * n);
+    KILN_TRY_MEM(t->ctx, args);
+    KILN_TRY(kn_typing_out(t, n));
+    for (uint32_t i = 0; i < n; i++) {
+        bool same = x[i].rank == x[0].rank && init[i].rank == 0 && init[i].dtype == x[i].dtype;
+        for (uint32_t d = 0; same && d < x[0].rank; d++) same = x[i].dims[d] == x[0].dims[d];
+        if (!same)
+            return kn_fail(t->ctx, KILN_SHAPE, "reduce_window: arrays must have one shape, first values be scalars of their types; %s with %s",
+                           kn_type_show(x[i]).s, kn_type_show(init[i]).s);
+        args[i] = args[n + i] = x[i].dtype;
+        KILN_TRY(typed(t, any, x[i], i, x[i].dtype));
+    }
+    return kn_typing_scalar_body(t, ANY_BODY, consts, args, 2 * n, args, n);
+}
+
+static kiln_status fold_all(kn_caller *c, const kn_window *w, uint32_t n, kiln_array *const *x, kiln_array *const *init, kiln_array **out)
+{
+    kiln_type type = x[0]->type, y = out[0]->type, window = {KILN_BOOL, w->rank, w->size};
+    int64_t ix[KN_MAX_RANK] = {0}, total = kiln_type_size(y), count = kiln_type_size(window);
+    for (int64_t k = 0; k < total; k++, kn_next(y, ix)) {
+        int64_t wx[KN_MAX_RANK] = {0};
+        for (uint32_t i = 0; i < n; i++) kn_move(out[i], k, init[i], 0);
+        for (int64_t q = 0; q < count; q++, kn_next(window, wx)) {
+            int64_t at = kn_window_offset(w, type, ix, wx);
+            for (uint32_t i = 0; i < n; i++) {
+                kn_move(kn_caller_arg(c, i), 0, out[i], k);
+                if (at < 0) kn_move(kn_caller_arg(c, n + i), 0, init[i], 0);
+                else kn_move(kn_caller_arg(c, n + i), 0, x[i], at);
+            }
+            KILN_TRY(kn_caller_run(c));
+            for (uint32_t i = 0; i < n; i++) kn_move(out[i], k, c->out[i], 0);
+        }
+    }
+    return KILN_OK;
+}
+
+static kiln_status eval_any(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    uint32_t consts = kn_body_consts(e, ANY_CONSTS), n = (e->nin - consts) / 2;
+    kn_window w = kn_window_of(e, any);
+    kn_caller c;
+    KILN_TRY(kn_caller_init(&c, ev, e->params[ANY_BODY].jaxpr, in, consts));
+    kiln_status s = fold_all(&c, &w, n, in + consts, in + consts + n, out);
+    kn_caller_fini(&c);
+    return s;
+}
+
+static kiln_status any_step(kn_low *l, const kn_window_fold *f, kn_atom *acc, const kn_atom *slices)
+{
+    kn_atom *args = KN_NEWN(&l->b->prog->arena, kn_atom, f->ncaptured + f->nacc + f->n);
+    KILN_TRY_MEM(l->b->ctx, args);
+    for (uint32_t i = 0; i < f->ncaptured; i++) args[i] = f->captured[i];
+    for (uint32_t i = 0; i < f->n; i++) args[f->ncaptured + i] = acc[i], args[f->ncaptured + f->n + i] = slices[i];
+    return kn_low_apply(l, f->ud, args, f->result, acc);
+}
+
+static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    uint32_t consts = kn_body_consts(e, ANY_CONSTS), n = (e->nin - consts) / 2;
+    kn_window w = kn_window_of(e, any);
+    kn_atom *padded = KN_NEWN(&b->prog->arena, kn_atom, n);
+    KILN_TRY_MEM(b->ctx, padded);
+    for (uint32_t i = 0; i < n; i++) {
+        padded[i] = kn_low_window_pad(&l, &w, x[consts + i], x[consts + n + i]);
+        y[i] = kn_low_widen(&l, x[consts + n + i], kn_out_type(j, e, i));
+    }
+    kn_window_fold f = {.w = &w, .result = kn_out_type(j, e, 0), .n = n, .nacc = n, .ncaptured = consts, .padded = padded, .captured = x,
+                        .step = any_step, .ud = e->params[ANY_BODY].jaxpr};
+    return kn_low_window_fold(&l, &f, y);
+}
+
+KILN_PRIM(reduce_window) = {
+    .name = "reduce_window",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    .flags = KN_LEVEL_TRACED,
+    KN_PARAMS(any_params),
+    .type = type_any,
+    .eval = eval_any,
+    .lower = lower_any,
+    .sample = kn_sample_window_any,
+    .doc = "Folds windows that slide over arrays of one shape with the body `jaxpr`, in row-major order from given first values, which "
+           "padding has too.",
+};

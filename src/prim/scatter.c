@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scatter and its kind: windows of the operand are combined with updates, in row-major order of the index vectors. A window that
+ * does not lie inside is left out as a whole (CLIP moves it inside). */
+#include "prim/body.h"
+#include "prim/index.h"
+#include "prim/sample.h"
+
+#include "prims.gen.h"
+
+enum { SCATTER_DIMS, SCATTER_SORTED, SCATTER_MODE, SCATTER_CONSTS, SCATTER_UNIQUE, SCATTER_UPDATE_CONSTS, SCATTER_BODY };
+static const kn_param_spec scatter_params[] = {
+    {"dimension_numbers", KN_P_RECORD, 0},
+    {"indices_are_sorted", KN_P_BOOL, 0},
+    {"mode", KN_P_NONE, 0},
+    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"unique_indices", KN_P_BOOL, 0},
+    {"update_consts", KN_P_NONE, KN_PARAM_OPTIONAL},
+    {"update_jaxpr", KN_P_NONE, KN_PARAM_OPTIONAL},
+};
+
+/* Operands: captures, n arrays, indices, n updates. All but scatter-apply have one array and no captures. */
+typedef struct scatter_parts {
+    kn_index_dims d;
+    kn_index_mode mode;
+    uint32_t consts, n;
+    kn_sop op;              /* how old and new combine; NONE: the update replaces, or `body` says it */
+    const kn_jaxpr *body;   /* scatter-apply */
+} scatter_parts;
+
+static scatter_parts parts_of(const kn_eqn *e)
+{
+    scatter_parts p = {.op = (kn_sop)e->prim->scalar_op};
+    kn_index_dims_of(&e->params[SCATTER_DIMS], true, &p.d);
+    kn_index_mode_of(&e->params[SCATTER_MODE], &p.mode);
+    p.consts = kn_body_consts(e, SCATTER_CONSTS);
+    p.n = (e->nin - p.consts - 1) / 2;
+    if (e->prim->nin == KN_VARIADIC) p.body = e->params[SCATTER_BODY].jaxpr;
+    return p;
+}
+
+/* The window of the operand that an update covers: sizes of the operand's rank. */
+static void window_sizes(const kn_index_dims *d, uint32_t rank, kiln_type updates, int64_t *sizes)
+{
+    uint32_t w = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        bool one = kn_listed(d->collapsed, i) || kn_listed(d->operand_batch, i);
+        sizes[i] = one || w >= d->window.n ? 1 : updates.dims[d->window.v[w++]];
+    }
+}
+
+static kiln_status check_one(const kn_typing *t, const kn_index_dims *d, kiln_type x, kiln_type indices, kiln_type updates)
+{
+    int64_t sizes[KN_MAX_RANK];
+    uint32_t b = 0;
+    if (x.rank > KN_MAX_RANK || updates.rank > KN_MAX_RANK) return kn_fail(t->ctx, KILN_UNSUPPORTED, "%s: an array has too many dimensions", t->prim->name);
+    for (uint32_t i = 0; i < d->window.n; i++)
+        if (d->window.v[i] < 0 || d->window.v[i] >= (int64_t)updates.rank)
+            return kn_fail(t->ctx, KILN_SHAPE, "%s: update_window_dims names dimension %lld of %s", t->prim->name, (long long)d->window.v[i],
+                           kn_type_show(updates).s);
+    window_sizes(d, x.rank, updates, sizes);
+    KILN_TRY(kn_index_check(t, d, x, indices, sizes, x.rank, updates.rank));
+    for (uint32_t i = 0; i < updates.rank; i++)
+        if (!kn_listed(d->window, i) && updates.dims[i] != indices.dims[b++])
+            return kn_fail(t->ctx, KILN_SHAPE, "%s: updates %s do not fit indices %s", t->prim->name, kn_type_show(updates).s, kn_type_show(indices).s);
+    return KILN_OK;
+}
+
+static kiln_status type_scatter(kn_typing *t)
+{
+    kn_index_dims d;
+    kn_index_mode mode;
+    uint32_t consts = 0;
+    bool apply = t->prim->nin == KN_VARIADIC;
+    if (!kn_index_dims_of(&t->params[SCATTER_DIMS], true, &d))
+        return kn_fail(t->ctx, KILN_INVALID, "%s: dimension_numbers must be ScatterDimensionNumbers(..)", t->prim->name);
+    if (!kn_index_mode_of(&t->params[SCATTER_MODE], &mode))
+        return kn_fail(t->ctx, KILN_INVALID, "%s: mode must be one of CLIP, FILL_OR_DROP, PROMISE_IN_BOUNDS", t->prim->name);
+    if (apply) KILN_TRY(kn_typing_consts(t, SCATTER_CONSTS, &consts));
+    uint32_t left = t->nin - consts, n = left / 2;
+    if (left < 3 || left % 2 == 0)
+        return kn_fail(t->ctx, KILN_INVALID, "%s: %u operands are no arrays, indices and as many updates", t->prim->name, left);
+    const kiln_type *x = t->in + consts, *updates = x + n + 1;
+    kiln_dtype *args = KN_NEWN(t->arena, kiln_dtype, 2 * n);
+    KILN_TRY_MEM(t->ctx, args);
+    KILN_TRY(kn_typing_out(t, n));
+    for (uint32_t i = 0; i < n; i++) {
+        bool same = x[i].rank == x[0].rank && updates[i].rank == updates[0].rank;
+        for (uint32_t k = 0; same && k < x[0].rank; k++) same = x[i].dims[k] == x[0].dims[k];
+        for (uint32_t k = 0; same && k < updates[0].rank; k++) same = updates[i].dims[k] == updates[0].dims[k];
+        if (!same) return kn_fail(t->ctx, KILN_SHAPE, "%s: all arrays must have one shape, and all updates", t->prim->name);
+        if (!apply && x[i].dtype != updates[i].dtype)
+            return kn_fail(t->ctx, KILN_DTYPE, "%s needs equal element types, %s and %s given", t->prim->name, kn_type_show(x[i]).s, kn_type_show(updates[i]).s);
+        args[i] = x[i].dtype;
+        args[n + i] = updates[i].dtype;
+        KILN_TRY(kn_typing_like(t, i, x[i].dtype, x[i]));
+    }
+    KILN_TRY(check_one(t, &d, x[0], x[n], updates[0]));
+    return apply ? kn_typing_scalar_body(t, SCATTER_BODY, consts, args, 2 * n, args, n) : KILN_OK;
+}
+
+/* Combines one element of each array with its update. */
+static kiln_status combine(const scatter_parts *p, kn_caller *c, kiln_array *const *updates, kiln_array **out, int64_t at, int64_t k)
+{
+    if (!p->body) {
+        if (p->op == KN_S_NONE) {
+            kn_move(out[0], at, updates[0], k);
+            return KILN_OK;
+        }
+        kiln_dtype d = out[0]->type.dtype;
+        kn_scalar old = kn_scalar_load(d, out[0]->data, at), new = kn_scalar_load(d, updates[0]->data, k);
+        kn_scalar_store(d, out[0]->data, at, kn_sop_eval(p->op, d, d, old, new, new));
+        return KILN_OK;
+    }
+    for (uint32_t i = 0; i < p->n; i++) {
+        kn_move(kn_caller_arg(c, i), 0, out[i], at);
+        kn_move(kn_caller_arg(c, p->n + i), 0, updates[i], k);
+    }
+    KILN_TRY(kn_caller_run(c));
+    for (uint32_t i = 0; i < p->n; i++) kn_move(out[i], at, c->out[i], 0);
+    return KILN_OK;
+}
+
+/* Updates in row-major order of the index vectors, each window in row-major order. */
+static kiln_status scatter_all(const scatter_parts *p, kn_caller *c, kiln_array *const *in, kiln_array **out)
+{
+    kiln_array *const *updates = in + p->consts + p->n + 1, *indices = in[p->consts + p->n];
+    kiln_type x = out[0]->type, u = updates[0]->type, index = indices->type;
+    int64_t sizes[KN_MAX_RANK], batch[KN_MAX_RANK] = {0}, start[KN_MAX_RANK], w[KN_MAX_RANK], stride[KN_MAX_RANK];
+    kiln_type vectors = {index.dtype, index.rank - 1, index.dims}, window = {x.dtype, x.rank, sizes};
+    window_sizes(&p->d, x.rank, u, sizes);
+    kn_strides(u, stride);
+    int64_t nv = kiln_type_size(vectors), nw = kiln_type_size(window);
+    for (int64_t v = 0; v < nv; v++, kn_next(vectors, batch)) {
+        bool inside = true;
+        kn_index_start(&p->d, indices, x.rank, batch, start);
+        for (uint32_t i = 0; i < x.rank; i++) {
+            int64_t most = x.dims[i] - sizes[i];
+            if (p->mode == KN_INDEX_CLIP) start[i] = start[i] < 0 ? 0 : start[i] > most ? most : start[i];
+            inside = inside && start[i] >= 0 && start[i] <= most;
+            w[i] = 0;
+        }
+        for (int64_t k = 0; inside && k < nw; k++, kn_next(window, w)) {
+            int64_t at = 0, from = 0;
+            uint32_t b = 0, q = 0;
+            for (uint32_t i = 0; i < x.rank; i++) at = at * x.dims[i] + start[i] + w[i];
+            for (uint32_t i = 0; i < u.rank; i++) {
+                if (!kn_listed(p->d.window, i)) {
+                    from += batch[b++] * stride[i];
+                    continue;
+                }
+                while (kn_listed(p->d.collapsed, q) || kn_listed(p->d.operand_batch, q)) q++;
+                from += w[q++] * stride[i];
+            }
+            KILN_TRY(combine(p, c, updates, out, at, from));
+        }
+    }
+    return KILN_OK;
+}
+
+static kiln_status eval_scatter(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    scatter_parts p = parts_of(e);
+    kn_caller c = {.in = NULL};
+    for (uint32_t i = 0; i < p.n; i++)
+        if (out[i]->bytes) memcpy(out[i]->data, in[p.consts + i]->data, out[i]->bytes);
+    if (p.body) KILN_TRY(kn_caller_init(&c, ev, p.body, in, p.consts));
+    kiln_status s = scatter_all(&p, &c, in, out);
+    kn_caller_fini(&c);
+    return s;
+}
+
+/* ---- lowering: one trip an index vector; a window that does not lie inside writes back what it finds ---- */
+
+typedef struct trip {
+    kn_low *l;
+    const scatter_parts *p;
+    kiln_type x, indices, updates;
+    int64_t sizes[KN_MAX_RANK];
+} trip;
+
+static kn_atom integer(kn_low *l, int64_t v) { return kn_low_num(l, KILN_I64, (double)v); }
+
+/* Coordinates of index vector i, row-major. */
+static void coordinates(const trip *t, kn_atom i, kn_atom *batch)
+{
+    uint32_t rank = t->indices.rank - 1;
+    for (uint32_t d = rank; d-- > 0;) {
+        bool first = true;
+        for (uint32_t k = 0; k < d; k++) first = first && t->indices.dims[k] == 1;
+        batch[d] = t->indices.dims[d] == 1 ? integer(t->l, 0) : first ? i : kn_low2(t->l, &kn_prim_rem, i, integer(t->l, t->indices.dims[d]));
+        if (!first && t->indices.dims[d] != 1) i = kn_low2(t->l, &kn_prim_div, i, integer(t->l, t->indices.dims[d]));
+    }
+}
+
+/* Entry k of the index vector at these coordinates, as an i64. */
+static kn_atom entry(const trip *t, kn_atom indices, const kn_atom *batch, uint32_t k)
+{
+    kn_atom in[KN_MAX_RANK + 1] = {indices};
+    int64_t ones[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t->indices.rank; d++) {
+        in[1 + d] = d + 1 < t->indices.rank ? batch[d] : integer(t->l, k);
+        ones[d] = 1;
+    }
+    kn_atom v = kn_low_op(t->l, &kn_prim_dynamic_slice, &KN_INTS(t->indices.rank, ones), in, t->indices.rank + 1);
+    v = kn_low_reshape(t->l, v, 0, NULL);
+    if (t->indices.dtype == KILN_U64) {
+        kn_atom most = 0;
+        if (t->l->status == KILN_OK) t->l->status = kn_build_literal(t->l->b, KILN_U64, (kn_scalar){.u = INT64_MAX}, &most);
+        v = kn_low2(t->l, &kn_prim_min, v, most);
+    }
+    return kn_low_convert(t->l, v, KILN_I64);
+}
+
+/* Start of the window along every dimension of the operand, and whether it lies inside. */
+static kn_atom starts(const trip *t, kn_atom indices, const kn_atom *batch, kn_atom *start)
+{
+    kn_low *l = t->l;
+    kn_atom inside = 0;
+    bool any = false;
+    for (uint32_t d = 0; d < t->x.rank; d++) start[d] = integer(l, 0);
+    for (uint32_t k = 0; k < t->p->d.map.n; k++) {
+        int64_t axis = t->p->d.map.v[k], most = t->x.dims[axis] - t->sizes[axis];
+        kn_atom s = start[axis] = entry(t, indices, batch, k);
+        kn_atom ok = kn_low2(l, &kn_prim_and, kn_low2(l, &kn_prim_ge, s, integer(l, 0)), kn_low2(l, &kn_prim_le, s, integer(l, most)));
+        inside = any ? kn_low2(l, &kn_prim_and, inside, ok) : ok;
+        any = true;
+    }
+    for (uint32_t k = 0; k < t->p->d.operand_batch.n; k++) start[t->p->d.operand_batch.v[k]] = batch[t->p->d.indices_batch.v[k]];
+    return any && t->p->mode != KN_INDEX_CLIP ? inside : 0;
+}
+
+/* The update of this trip in the window's shape. */
+static kn_atom update_at(const trip *t, kn_atom updates, const kn_atom *batch)
+{
+    kn_atom in[KN_MAX_RANK + 1] = {updates};
+    int64_t sizes[KN_MAX_RANK];
+    uint32_t b = 0;
+    for (uint32_t d = 0; d < t->updates.rank; d++) {
+        bool window = kn_listed(t->p->d.window, d);
+        in[1 + d] = window ? integer(t->l, 0) : batch[b++];
+        sizes[d] = window ? t->updates.dims[d] : 1;
+    }
+    kn_atom u = kn_low_op(t->l, &kn_prim_dynamic_slice, &KN_INTS(t->updates.rank, sizes), in, t->updates.rank + 1);
+    return kn_low_reshape(t->l, u, t->x.rank, t->sizes);
+}
+
+static kiln_status combined(const trip *t, const kn_eqn *e, const kn_atom *consts, const kn_atom *old, const kn_atom *new, kn_atom *out)
+{
+    static const struct {
+        kn_sop op;
+        const kn_prim *prim;
+    } prims[] = {{KN_S_add, &kn_prim_add}, {KN_S_sub, &kn_prim_sub}, {KN_S_mul, &kn_prim_mul}, {KN_S_min, &kn_prim_min}, {KN_S_max, &kn_prim_max}};
+    const scatter_parts *p = t->p;
+    if (p->body) {
+        kn_atom *args = KN_NEWN(&t->l->b->prog->arena, kn_atom, p->consts + 2 * p->n);
+        KILN_TRY_MEM(t->l->b->ctx, args);
+        for (uint32_t i = 0; i < p->consts; i++) args[i] = consts[i];
+        for (uint32_t i = 0; i < p->n; i++) args[p->consts + i] = old[i], args[p->consts + p->n + i] = new[i];
+        return kn_low_apply(t->l, p->body, args, (kiln_type){t->x.dtype, t->x.rank, t->sizes}, out);
+    }
+    out[0] = new[0];
+    for (size_t k = 0; k < sizeof prims / sizeof *prims; k++)
+        if ((int)prims[k].op == e->prim->scalar_op) out[0] = kn_low2(t->l, prims[k].prim, old[0], new[0]);
+    return t->l->status;
+}
+
+/* Arguments: captures, indices, updates, then the carries: i, arrays. */
+static kiln_status low_body(kn_build *outer, const kn_eqn *e, const scatter_parts *p, const kiln_type *in, const kn_jaxpr **out)
+{
+    kn_build b;
+    kn_build_init(&b, outer->ctx, outer->prog);
+    b.scope = e->scope, b.loc = e->loc;
+    kn_low l = {&b, KILN_OK};
+    uint32_t n = p->n, consts = p->consts;
+    trip t = {.l = &l, .p = p, .x = in[consts], .indices = in[consts + n], .updates = in[consts + n + 1]};
+    window_sizes(&p->d, t.x.rank, t.updates, t.sizes);
+    kn_atom *v = KN_NEWN(&b.prog->arena, kn_atom, consts + 6 * n + 2), index, i, batch[KN_MAX_RANK], put[KN_MAX_RANK + 2];
+    KILN_TRY_MEM(b.ctx, v);
+    kn_atom *updates = v + consts, *arrays = updates + n, *old = arrays + n, *new = old + n, *results = new + n;
+    for (uint32_t k = 0; k < consts; k++) KILN_TRY(kn_build_input(&b, in[k], &v[k]));
+    KILN_TRY(kn_build_input(&b, t.indices, &index));
+    for (uint32_t k = 0; k < n; k++) KILN_TRY(kn_build_input(&b, in[consts + n + 1 + k], &updates[k]));
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &i));
+    for (uint32_t k = 0; k < n; k++) KILN_TRY(kn_build_input(&b, in[consts + k], &arrays[k]));
+    coordinates(&t, i, batch);
+    kn_atom *start = put + 2, inside = starts(&t, index, batch, start);
+    for (uint32_t k = 0; k < n; k++) {
+        new[k] = update_at(&t, updates[k], batch);
+        put[1] = arrays[k];
+        old[k] = kn_low_op(&l, &kn_prim_dynamic_slice, &KN_INTS(t.x.rank, t.sizes), put + 1, t.x.rank + 1);
+    }
+    KILN_TRY(l.status);
+    KILN_TRY(combined(&t, e, v, old, new, results + 1));
+    results[0] = kn_low2(&l, &kn_prim_add, i, integer(&l, 1));
+    for (uint32_t k = 0; k < n; k++) {
+        kn_atom w = inside ? kn_low_select(&l, inside, results[1 + k], old[k]) : results[1 + k];
+        put[0] = arrays[k];
+        put[1] = w;
+        results[1 + k] = kn_low_op(&l, &kn_prim_dynamic_update_slice, NULL, put, t.x.rank + 2);
+    }
+    KILN_TRY(l.status);
+    return kn_build_finish(&b, results, 1 + n, out);
+}
+
+static kiln_status low_cond(kn_build *outer, const kn_eqn *e, const scatter_parts *p, const kiln_type *in, int64_t trips, const kn_jaxpr **out)
+{
+    kn_build b;
+    kn_build_init(&b, outer->ctx, outer->prog);
+    b.scope = e->scope, b.loc = e->loc;
+    kn_low l = {&b, KILN_OK};
+    kn_atom i, ignored;
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &i));
+    for (uint32_t k = 0; k < p->n; k++) KILN_TRY(kn_build_input(&b, in[p->consts + k], &ignored));
+    kn_atom more = kn_low2(&l, &kn_prim_lt, i, integer(&l, trips));
+    KILN_TRY(l.status);
+    return kn_build_finish(&b, &more, 1, out);
+}
+
+static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    scatter_parts p = parts_of(e);
+    uint32_t n = p.n, consts = p.consts, k = 0;
+    kiln_type *types = KN_NEWN(&b->prog->arena, kiln_type, e->nin);
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin + 1), *out = KN_NEWN(&b->prog->arena, kn_atom, n + 1);
+    KILN_TRY_MEM(b->ctx, types && in && out);
+    for (uint32_t i = 0; i < e->nin; i++) types[i] = kn_in_type(j, e, i);
+    kiln_type index = types[consts + n];
+    int64_t trips = kiln_type_size((kiln_type){index.dtype, index.rank - 1, index.dims});
+    if (trips == 0 || kiln_type_size(types[consts + n + 1]) == 0 || kiln_type_size(types[consts]) == 0) { /* nothing to write, or nowhere */
+        for (uint32_t i = 0; i < n; i++) y[i] = x[consts + i];
+        return KILN_OK;
+    }
+    const kn_jaxpr *cond, *body;
+    KILN_TRY(low_cond(b, e, &p, types, trips, &cond));
+    KILN_TRY(low_body(b, e, &p, types, &body));
+    for (uint32_t i = 0; i < consts; i++) in[k++] = x[i];
+    for (uint32_t i = consts + n; i < e->nin; i++) in[k++] = x[i];
+    uint32_t nconsts = k;
+    KILN_TRY(kn_build_literal(b, KILN_I64, (kn_scalar){.i = 0}, &in[k++]));
+    for (uint32_t i = 0; i < n; i++) in[k++] = x[consts + i];
+    kn_param params[] = {KN_JAXPR(body), KN_INT(nconsts), KN_JAXPR(cond), KN_INT(0)};
+    KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, in, k, out, n + 1));
+    for (uint32_t i = 0; i < n; i++) y[i] = out[1 + i];
+    return KILN_OK;
+}
+
+#define SCATTER(text_name, sop, inputs, outputs, text)                                                                \
+    {                                                                                                                  \
+        .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
+        .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .sample = kn_sample_scatter, .doc = (text) \
+    }
+KILN_PRIM(scatter) = SCATTER("scatter", KN_S_NONE, 3, 1,
+                             "The operand with updates written over windows at places that index vectors name; the last one wins. "
+                             "Windows that do not lie inside are left out, or moved inside (CLIP).");
+KILN_PRIM(scatter_add) = SCATTER("scatter-add", KN_S_add, 3, 1, "As scatter; updates are added, in row-major order of the index vectors.");
+KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", KN_S_NONE, KN_VARIADIC, KN_VARIADIC,
+                                   "As scatter, over several arrays at once; update_jaxpr makes new elements of old ones and updates.");
+KILN_PRIM(scatter_max) = SCATTER("scatter-max", KN_S_max, 3, 1, "As scatter; the maximum of old and update stays.");
+KILN_PRIM(scatter_min) = SCATTER("scatter-min", KN_S_min, 3, 1, "As scatter; the minimum of old and update stays.");
+KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", KN_S_mul, 3, 1, "As scatter; old elements are multiplied by updates.");
+KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", KN_S_sub, 3, 1, "As scatter; updates are subtracted.");

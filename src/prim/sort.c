@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sort by keys, sort by a comparator, top_k. Every line along the dimension is sorted by itself, stably, all arrays alike. */
+#include "rt/sort.h"
+#include "prim/body.h"
+#include "prim/sample.h"
+
+/* The lines of a type along a dimension: element i of line k stands at start(k) + i * step. */
+typedef struct lines {
+    int64_t n, count, step;
+} lines;
+static lines lines_of(kiln_type t, int64_t axis)
+{
+    lines l = {t.dims[axis], 1, 1};
+    for (uint32_t d = 0; d < t.rank; d++) {
+        if ((int64_t)d != axis) l.count *= t.dims[d];
+        if ((int64_t)d > axis) l.step *= t.dims[d];
+    }
+    return l;
+}
+static int64_t line_start(const lines *l, int64_t k) { return k / l->step * l->step * l->n + k % l->step; }
+
+static kiln_status same_shapes(const kn_typing *t, uint32_t from)
+{
+    for (uint32_t i = from; i < t->nin; i++) {
+        bool same = t->in[i].rank == t->in[from].rank;
+        for (uint32_t d = 0; same && d < t->in[i].rank; d++) same = t->in[i].dims[d] == t->in[from].dims[d];
+        if (!same)
+            return kn_fail(t->ctx, KILN_SHAPE, "%s: arrays must have one shape, %s and %s given", t->prim->name, kn_type_show(t->in[from]).s,
+                           kn_type_show(t->in[i]).s);
+    }
+    return KILN_OK;
+}
+
+/* One line: places in their new order, then every array's elements. */
+typedef struct sorting {
+    kn_caller *comparator; /* NULL: by keys */
+    kiln_array *const *in;
+    uint32_t n, keys;
+    int64_t start, step;
+    kiln_status status;
+} sorting;
+
+static int before(void *ud, int64_t a, int64_t b)
+{
+    sorting *s = ud;
+    int64_t at[2] = {s->start + a * s->step, s->start + b * s->step};
+    if (s->comparator) {
+        for (uint32_t i = 0; i < s->n; i++)
+            for (uint32_t k = 0; k < 2; k++) kn_move(kn_caller_arg(s->comparator, 2 * i + k), 0, s->in[i], at[k]);
+        s->status = kn_caller_run(s->comparator);
+        return s->status == KILN_OK ? *(const unsigned char *)s->comparator->out[0]->data != 0 : -1;
+    }
+    for (uint32_t i = 0; i < s->keys; i++) {
+        kiln_dtype d = s->in[i]->type.dtype;
+        int c = kn_key_compare(d, kn_scalar_load(d, s->in[i]->data, at[0]), kn_scalar_load(d, s->in[i]->data, at[1]));
+        if (c) return c < 0;
+    }
+    return 0;
+}
+
+static kiln_status sort_lines(kn_eval *ev, sorting *s, int64_t axis, kiln_array **out)
+{
+    lines l = lines_of(s->in[0]->type, axis);
+    size_t bytes = 2 * (size_t)l.n * sizeof(int64_t) + 1;
+    int64_t *place = kn_new(&ev->ctx->alloc, bytes);
+    KILN_TRY_MEM(ev->ctx, place);
+    s->step = l.step;
+    bool good = true;
+    for (int64_t k = 0; good && k < l.count && l.n > 0; k++) {
+        s->start = line_start(&l, k);
+        for (int64_t i = 0; i < l.n; i++) place[i] = i;
+        good = kn_merge_sort(place, place + l.n, l.n, before, s);
+        for (uint32_t a = 0; good && a < s->n; a++)
+            for (int64_t i = 0; i < l.n; i++) kn_move(out[a], s->start + i * l.step, s->in[a], s->start + place[i] * l.step);
+    }
+    kn_free(&ev->ctx->alloc, place, bytes);
+    return good ? KILN_OK : s->status;
+}
+
+/* ---- sort ---- */
+
+enum { SORT_DIMENSION, SORT_STABLE, SORT_KEYS };
+static const kn_param_spec sort_params[] = {{"dimension", KN_P_INT, 0}, {"is_stable", KN_P_BOOL, 0}, {"num_keys", KN_P_INT, 0}};
+
+static kiln_status type_sort(kn_typing *t)
+{
+    int64_t axis, keys;
+    KILN_TRY(kn_typing_count(t, 1));
+    KILN_TRY(kn_typing_axis(t, SORT_DIMENSION, t->in[0].rank, &axis));
+    KILN_TRY(kn_typing_int(t, SORT_KEYS, &keys));
+    if (keys < 1 || keys > (int64_t)t->nin) return kn_fail(t->ctx, KILN_INVALID, "sort: num_keys is %lld, there are %u operands", (long long)keys, t->nin);
+    KILN_TRY(same_shapes(t, 0));
+    KILN_TRY(kn_typing_out(t, t->nin));
+    for (uint32_t i = 0; i < t->nin; i++) KILN_TRY(kn_typing_like(t, i, t->in[i].dtype, t->in[i]));
+    return KILN_OK;
+}
+static kiln_status eval_sort(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    sorting s = {.in = in, .n = e->nin, .keys = (uint32_t)e->params[SORT_KEYS].i};
+    return sort_lines(ev, &s, e->params[SORT_DIMENSION].i, out);
+}
+KILN_PRIM(sort) = {
+    .name = "sort",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    .flags = KN_EXPENSIVE,
+    KN_PARAMS(sort_params),
+    .loop = KN_LOOP_CALL,
+    .type = type_sort,
+    .eval = eval_sort,
+    .sample = kn_sample_sort,
+    .doc = "Sorts along a dimension by the first num_keys arrays, stably; the other arrays go along. -0 equals 0, NaN is last; complex "
+           "numbers by real, then imaginary part.",
+};
+
+/* ---- sort_by ---- */
+
+enum { BY_COMPARATOR, BY_DIMENSION, BY_STABLE, BY_CONSTS };
+static const kn_param_spec by_params[] = {
+    {"comparator", KN_P_JAXPR, 0},
+    {"dimension", KN_P_INT, 0},
+    {"is_stable", KN_P_BOOL, 0},
+    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+};
+
+static kiln_status type_sort_by(kn_typing *t)
+{
+    int64_t axis;
+    uint32_t consts;
+    KILN_TRY(kn_typing_consts(t, BY_CONSTS, &consts));
+    KILN_TRY(kn_typing_count(t, consts + 1));
+    KILN_TRY(kn_typing_axis(t, BY_DIMENSION, t->in[consts].rank, &axis));
+    KILN_TRY(same_shapes(t, consts));
+    uint32_t n = t->nin - consts;
+    kiln_dtype *args = KN_NEWN(t->arena, kiln_dtype, 2 * n), flag = KILN_BOOL;
+    KILN_TRY_MEM(t->ctx, args);
+    KILN_TRY(kn_typing_out(t, n));
+    for (uint32_t i = 0; i < n; i++) {
+        args[2 * i] = args[2 * i + 1] = t->in[consts + i].dtype;
+        KILN_TRY(kn_typing_like(t, i, t->in[consts + i].dtype, t->in[consts + i]));
+    }
+    return kn_typing_scalar_body(t, BY_COMPARATOR, consts, args, 2 * n, &flag, 1);
+}
+static kiln_status eval_sort_by(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    kn_caller c;
+    uint32_t consts = kn_body_consts(e, BY_CONSTS);
+    KILN_TRY(kn_caller_init(&c, ev, e->params[BY_COMPARATOR].jaxpr, in, consts));
+    sorting s = {.comparator = &c, .in = in + consts, .n = e->nin - consts};
+    kiln_status status = sort_lines(ev, &s, e->params[BY_DIMENSION].i, out);
+    kn_caller_fini(&c);
+    return status;
+}
+KILN_PRIM(sort_by) = {
+    .name = "sort_by",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    .flags = KN_EXPENSIVE,
+    KN_PARAMS(by_params),
+    .loop = KN_LOOP_CALL,
+    .type = type_sort_by,
+    .eval = eval_sort_by,
+    .sample = kn_sample_sort,
+    .doc = "Sorts along a dimension, stably: elements a come before elements b where the comparator is true of (a0, b0, a1, b1, ..).",
+};
+
+/* ---- top_k ---- */
+
+enum { TOP_AXIS, TOP_STABLE, TOP_K, TOP_OPERAND };
+static const kn_param_spec top_params[] = {
+    {"axis", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"is_stable", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"k", KN_P_INT, 0},
+};
+
+static int64_t top_axis(const kn_param *params, kiln_type x) { return params[TOP_AXIS].kind == KN_P_INT ? params[TOP_AXIS].i : (int64_t)x.rank - 1; }
+
+static kiln_status type_top_k(kn_typing *t)
+{
+    int64_t k, *dims[2];
+    kiln_type x = t->in[0];
+    KILN_TRY(kn_typing_kinds(t, 0, "biuf"));
+    KILN_TRY(kn_typing_int(t, TOP_K, &k));
+    if (x.rank == 0) return kn_fail(t->ctx, KILN_SHAPE, "top_k of a scalar, %s", kn_type_show(x).s);
+    if (!kn_is_none(&t->params[TOP_AXIS])) KILN_TRY(kn_typing_axis(t, TOP_AXIS, x.rank, &(int64_t){0}));
+    int64_t axis = top_axis(t->params, x);
+    if (k < 0 || k > x.dims[axis])
+        return kn_fail(t->ctx, KILN_SHAPE, "top_k: k is %lld, but dimension %lld of %s has fewer elements", (long long)k, (long long)axis, kn_type_show(x).s);
+    KILN_TRY(kn_typing_out(t, 2));
+    for (uint32_t i = 0; i < 2; i++) {
+        KILN_TRY(kn_typing_shape(t, i, i ? KILN_I32 : x.dtype, x.rank, &dims[i]));
+        for (uint32_t d = 0; d < x.rank; d++) dims[i][d] = (int64_t)d == axis ? k : x.dims[d];
+    }
+    return KILN_OK;
+}
+
+static int greater(void *ud, int64_t a, int64_t b)
+{
+    const sorting *s = ud;
+    kiln_dtype d = s->in[0]->type.dtype;
+    return kn_total_compare(d, kn_scalar_load(d, s->in[0]->data, s->start + a * s->step), kn_scalar_load(d, s->in[0]->data, s->start + b * s->step)) > 0;
+}
+
+static kiln_status eval_top_k(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    (void)j;
+    int64_t axis = top_axis(e->params, in[0]->type);
+    lines l = lines_of(in[0]->type, axis), top = lines_of(out[0]->type, axis);
+    size_t bytes = 2 * (size_t)l.n * sizeof(int64_t) + 1;
+    int64_t *place = kn_new(&ev->ctx->alloc, bytes);
+    KILN_TRY_MEM(ev->ctx, place);
+    sorting s = {.in = in, .step = l.step};
+    for (int64_t k = 0; k < l.count && l.n > 0; k++) {
+        s.start = line_start(&l, k);
+        for (int64_t i = 0; i < l.n; i++) place[i] = i;
+        kn_merge_sort(place, place + l.n, l.n, greater, &s);
+        for (int64_t i = 0; i < top.n; i++) {
+            int64_t to = line_start(&top, k) + i * top.step;
+            kn_move(out[0], to, in[0], s.start + place[i] * l.step);
+            ((int32_t *)out[1]->data)[to] = (int32_t)place[i];
+        }
+    }
+    kn_free(&ev->ctx->alloc, place, bytes);
+    return KILN_OK;
+}
+KILN_PRIM(top_k) = {
+    .name = "top_k",
+    .nin = 1,
+    .nout = 2,
+    .flags = KN_EXPENSIVE,
+    KN_PARAMS(top_params),
+    .loop = KN_LOOP_CALL,
+    .type = type_top_k,
+    .eval = eval_top_k,
+    .sample = kn_sample_top_k,
+    .doc = "The k greatest elements along a dimension (the last one unless given), greatest first, and their indices; the lower index "
+           "first at a tie, NaN greatest, -0 below 0.",
+};
