@@ -105,11 +105,14 @@ static void loop_eval_block(loop_eval *e, const kn_lblock *b)
         case KN_L_LOAD: e->v[v] = kn_scalar_load(in->dtype, e->slot[in->slot], e->v[in->a].i); break;
         case KN_L_STORE: kn_scalar_store(in->dtype, e->slot[in->slot], e->v[in->a].i, e->v[in->b]); break;
         case KN_L_SWAP:
+            if (in->index && e->slot[in->index - 1] != e->slot[in->slot2]) break;
             p = e->slot[in->slot];
             e->slot[in->slot] = e->slot[in->slot2];
             e->slot[in->slot2] = p;
             break;
+        case KN_L_POINT: e->slot[in->slot] = e->slot[in->slot2]; break;
         case KN_L_COPY:
+            if (in->index && (e->slot[in->index - 1] == e->slot[in->slot] || e->slot[in->index - 1] == e->slot[in->slot2])) break;
             if (e->slot[in->slot] != e->slot[in->slot2])
                 memcpy(e->slot[in->slot], e->slot[in->slot2], (size_t)s->elements * kiln_dtype_bytes(s->dtype));
             break;

@@ -16,10 +16,18 @@ frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop)
     return m->status == KILN_OK ? f : NULL;
 }
 
+/* `var` stands in the slot from now on. */
+static void stand(maker *m, frame *f, uint32_t var, uint32_t slot)
+{
+    while (m->standing.n <= slot)
+        if (!MAKER_TRY_MEM(m, kn_push(&m->temp, &m->standing, (stander){NULL, 0}))) return;
+    m->standing.v[slot] = (stander){f, var};
+}
+
 void bind_input(maker *m, frame *f, uint32_t input, place *p)
 {
-    (void)m;
     f->at[f->j->in[input]] = p;
+    if (p && p->kind == PLACE_MEMORY && p->owned) stand(m, f, f->j->in[input], p->slot);
 }
 
 void set_place(maker *m, frame *f, uint32_t var, place *p)
@@ -35,6 +43,7 @@ void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot)
     p->slot = slot;
     p->owned = true;
     f->at[var] = p;
+    stand(m, f, var, slot);
 }
 
 void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v)
@@ -47,16 +56,22 @@ void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v)
 
 bool dead_after(frame *f, uint32_t var, uint32_t pos) { return f->plan[var].last <= (int64_t)pos; }
 
-int64_t guard_last(const frame *f, uint32_t guard)
+uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated_last)
 {
-    return guard == GUARD_DONATED ? f->donated_last : guard ? f->plan[guard - 1].last : -1;
+    const var_plan *v = &f->plan[var];
+    uint32_t slot = v->want - 1;
+    *donated_last = v->guard == GUARD_DONATED ? f->donated_last : -1;
+    if (slot < m->standing.n && m->standing.v[slot].f == f) return m->standing.v[slot].var + 1; /* an update or a loop handed it on */
+    return v->guard == GUARD_DONATED ? 0 : v->guard;
 }
 
 uint32_t slot_for(maker *m, frame *f, uint32_t var)
 {
     const var_plan *v = &f->plan[var];
     kiln_type t = f->j->vars[var].type;
-    bool free_to_use = v->want && guard_last(f, v->guard) < (int64_t)f->pos;
+    int64_t donated_last = -1;
+    uint32_t guard = v->want ? guard_of(m, f, var, &donated_last) : 0;
+    bool free_to_use = v->want && donated_last < (int64_t)f->pos && (!guard || f->plan[guard - 1].last < (int64_t)f->pos);
     return free_to_use ? v->want - 1 : new_slot(m, KN_SLOT_SCRATCH, 0, t.dtype, kiln_type_size(t));
 }
 
@@ -281,18 +296,70 @@ static bool is_swapped(const maker *m, uint32_t slot)
     return false;
 }
 
+/* An output that is not where it belongs yet. */
+typedef struct homecoming {
+    place *p;
+    uint32_t home; /* its slot: the caller's memory */
+    bool given;    /* what it is a copy of may stand in the memory of a donated input, which may be that of another output */
+} homecoming;
+
 /* `work` slots stand for the caller's memory as long as nothing has swapped them; else the result is brought home. */
-static void store_outputs(maker *m, frame *f, const uint32_t *work)
+static uint32_t find_homecomings(maker *m, frame *f, const uint32_t *work, homecoming *h)
 {
     const kn_jaxpr *j = f->j;
+    uint32_t n = 0;
+    bool donated = false;
+    for (uint32_t i = j->nconsts; i < j->nin; i++) donated = donated || (m->o.donated && m->o.donated[i - j->nconsts] && !small(m, kn_type_of(j, j->in[i])));
     for (uint32_t i = 0; i < j->nout && m->status == KILN_OK; i++) {
         place *p = place_of_atom(m, f, j->out[i]);
         if (!p || (p->kind == PLACE_MEMORY && p->slot == work[i] && !is_swapped(m, work[i]))) continue;
         kiln_type t = kn_type_of(j, j->out[i]);
         uint32_t home = is_swapped(m, work[i]) ? new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t)) : work[i];
-        m->l->exit_copies += p->kind == PLACE_MEMORY;
-        store_place(m, f, p, home);
+        if (m->status != KILN_OK) break;
+        bool given = donated && p->kind == PLACE_MEMORY && (m->l->slots.v[p->slot].kind == KN_SLOT_INPUT || is_swapped(m, p->slot));
+        h[n++] = (homecoming){p, home, given};
     }
+    return n;
+}
+
+/* Several outputs may have exchanged the memory of their inputs: all are set aside before the first is written. One that is where
+ * it belongs, because the caller gave the same memory for both, stays there. */
+static void come_home_together(maker *m, const homecoming *h, uint32_t n)
+{
+    uint32_t *aside = KN_NEWN(&m->temp, uint32_t, n + 1);
+    bool *alone = KN_NEWN(&m->temp, bool, n + 1);
+    if (!MAKER_TRY_MEM(m, aside && alone)) return;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        if (!h[i].given) continue;
+        const kn_slot s = m->l->slots.v[h[i].p->slot];
+        uint32_t first = 0, uses = 0;
+        for (uint32_t k = n; k-- > 0;)
+            if (h[k].given && h[k].p->slot == h[i].p->slot) first = k, uses++;
+        alone[i] = uses == 1;
+        aside[i] = first < i ? aside[first] : new_slot(m, KN_SLOT_SCRATCH, 0, s.dtype, s.elements);
+        if (first == i) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = aside[i], .slot2 = h[i].p->slot, .index = alone[i] ? h[i].home + 1 : 0});
+    }
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++)
+        if (h[i].given) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = h[i].home, .slot2 = aside[i], .index = alone[i] ? h[i].p->slot + 1 : 0});
+}
+
+static void store_outputs(maker *m, frame *f, const uint32_t *work)
+{
+    homecoming *h = KN_NEWN(&m->temp, homecoming, f->j->nout + 1);
+    if (!MAKER_TRY_MEM(m, h)) return;
+    uint32_t n = find_homecomings(m, f, work, h), given = 0, last = 0;
+    bool several = false;
+    for (uint32_t i = 0; i < n; i++) {
+        m->l->exit_copies += h[i].p->kind == PLACE_MEMORY;
+        if (!h[i].given) continue;
+        several = several || (given > 0 && h[i].p->slot != h[last].p->slot);
+        given++, last = i;
+    }
+    if (several) come_home_together(m, h, n);
+    for (uint32_t i = 0; i < n && !several; i++)
+        if (h[i].given) store_place(m, f, h[i].p, h[i].home);
+    for (uint32_t i = 0; i < n; i++)
+        if (!h[i].given) store_place(m, f, h[i].p, h[i].home);
 }
 
 static void make_all(maker *m)

@@ -514,8 +514,8 @@ static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
         KILN_TRY(slot(p, &in->slot));
         KILN_TRY(expect(p, swap ? "," : "="));
         KILN_TRY(slot(p, &in->slot2));
-        if (!swap) return KILN_OK;
-        KILN_TRY(accept(p, "if", &condition));
+        if (point) return KILN_OK;
+        KILN_TRY(accept(p, swap ? "if" : "unless", &condition));
         if (!condition) return KILN_OK;
         KILN_TRY(slot(p, &in->index));
         in->index++;

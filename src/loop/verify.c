@@ -334,11 +334,11 @@ static kiln_status instruction(verifier *v, kn_lv at)
     case KN_L_WHILE:
     case KN_L_IF: KILN_TRY(statement(v, at, in)); break;
     case KN_L_SWAP:
+    case KN_L_COPY:
         CHECK(v, at, in->index <= v->l->slots.n, "slot %u of %u", in->index - 1, v->l->slots.n);
         KILN_TRY(two_slots(v, at, in));
         break;
-    case KN_L_POINT:
-    case KN_L_COPY: KILN_TRY(two_slots(v, at, in)); break;
+    case KN_L_POINT: KILN_TRY(two_slots(v, at, in)); break;
     case KN_L_TICK: CHECK(v, at, in->index < v->l->n_scopes, "scope %u of %u", in->index, v->l->n_scopes); break;
     default: return fail(v, at, "stands among the instructions of a block");
     }

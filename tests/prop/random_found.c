@@ -13,6 +13,30 @@ static const char *const programs[] = {
     "    d:f64[] = dot_general[dimension_numbers=(([0], [0]), ([], []))] b a\n"
     "    e:f64[20] = pad[padding_config=((2, 1, 0),)] c d\n"
     "  in (e,) }\n",
+    /* the buffer of a carry that is dead was handed on by an update in place, to a value that still is not */
+    "let jaxpr = { lambda ; a:f32[20] b:f32[20] c:i32[] d:f32[20] e:f32[20]. let\n"
+    "    f:f32[5] = broadcast_in_dim 0.0:f32[]\n"
+    "    g:f32[20] = dynamic_update_slice e f c\n"
+    "    h:f32[18] = broadcast_in_dim 0.0:f32[]\n"
+    "    i:f32[18] = broadcast_in_dim 0.0:f32[]\n"
+    "    j:f32[18] = slice[limit_indices=(20,) start_indices=(2,) strides=None] d\n"
+    "    k:f32[18] = add i j\n"
+    "    l:f32[18] = add h k\n"
+    "    m:f32[1] = broadcast_in_dim 0.0:f32[]\n"
+    "    n:f32[1] = broadcast_in_dim 0.0:f32[]\n"
+    "    o:f32[20] = concatenate[dimension=0] m l n\n"
+    "    p:i32[] = add c 1:i32[]\n"
+    "  in (p, g, o) } in\n"
+    "{ lambda ; q:f32[20] r:f32[20] s:f32[20] t:i32[]. let\n"
+    "    _:i32[] _:f32[20] u:f32[20] = while[\n"
+    "      body_jaxpr=jaxpr\n"
+    "      body_nconsts=2\n"
+    "      cond_jaxpr={ lambda ; v:i32[] w:f32[20] x:f32[20]. let y:bool[] = lt v 3:i32[] in (y,) }\n"
+    "      cond_nconsts=0\n"
+    "    ] r s 0:i32[] s q\n"
+    "    z:f32[18] = slice[limit_indices=(18,) start_indices=(0,) strides=None] u\n"
+    "    ba:f32[20] = dynamic_update_slice s z t\n"
+    "  in (ba,) }\n",
 };
 
 static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t salt)
