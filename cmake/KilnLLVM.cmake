@@ -10,8 +10,10 @@ separate_arguments(LLVM_LIBS)
 separate_arguments(LLVM_SYSTEM)
 file(GLOB llvm_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/llvm/*.c")
 if(llvm_sources)
-    # Two files of the library, compiled in: the module calls nothing of libkiln.
-    add_library(kiln-llvm SHARED ${llvm_sources} "${CMAKE_SOURCE_DIR}/src/base/memory.c" "${CMAKE_SOURCE_DIR}/src/loop/vary.c")
+    # Some files of the library, compiled in: the module calls nothing of libkiln.
+    set(llvm_borrowed base/memory.c array/dtype.c array/float8.c array/scalar.c loop/vary.c)
+    list(TRANSFORM llvm_borrowed PREPEND "${CMAKE_SOURCE_DIR}/src/")
+    add_library(kiln-llvm SHARED ${llvm_sources} ${llvm_borrowed})
     target_link_libraries(kiln-llvm PRIVATE kiln-flags)
     target_include_directories(kiln-llvm SYSTEM PRIVATE ${LLVM_INCLUDE})
     target_link_options(kiln-llvm PRIVATE -L${LLVM_LIBDIR} -fuse-ld=lld -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,-s)

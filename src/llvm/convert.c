@@ -46,6 +46,8 @@ kn_ll kn_emit_convert(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn
 {
     LLVMTypeRef t = kn_type(e, to, w);
     if (from == to) return a;
+    if (kn_is_narrow(to)) return kn_narrow_from(e, from, to, w, a);
+    if (kn_is_narrow(from)) return kn_emit_convert(e, KILN_F32, to, w, kn_widen(e, from, w, a));
     if (to == KILN_BOOL) {
         if (kn_is_float(from)) return LLVMBuildFCmp(e->b, LLVMRealUNE, a, kn_const_f(e, from, w, 0), "");
         return LLVMBuildICmp(e->b, LLVMIntNE, a, kn_const_i(e, from, w, 0), "");

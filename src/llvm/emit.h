@@ -11,6 +11,7 @@
  *   scalar.c   scalar operations on one element or a vector of them
  *   divide.c   integer division
  *   convert.c  conversions
+ *   narrow.c   floats of 16 bits and less
  *   call.c     calls into the table */
 #ifndef KN_LLVM_EMIT_H
 #define KN_LLVM_EMIT_H
@@ -80,6 +81,7 @@ bool kn_emit_dtype_ok(kiln_dtype d);
 const char *kn_dtype_text(kiln_dtype d);
 bool kn_is_float(kiln_dtype d);
 bool kn_is_signed(kiln_dtype d);
+bool kn_is_narrow(kiln_dtype d); /* a float of 16 bits or less: its code in registers */
 unsigned kn_bits(kiln_dtype d); /* in registers: 1 for bool */
 unsigned kn_bytes(kiln_dtype d); /* in memory */
 LLVMTypeRef kn_type(kn_emit *e, kiln_dtype d, unsigned w);        /* in registers; w 0: one element */
@@ -105,9 +107,12 @@ void kn_set(kn_emit *e, kn_lv v, kn_ll x, bool varying);
 bool kn_const_index(const kn_emit *e, kn_lv v, int64_t *out); /* an i64 constant? */
 bool kn_in_lanes(const kn_emit *e, kn_lv v); /* is the value a vector or linear here? */
 
-/* ---- scalar.c, divide.c, convert.c, call.c ---- */
+/* ---- scalar.c, divide.c, convert.c, narrow.c, call.c ---- */
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);
 kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
+kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code); /* to f32 */
+kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real); /* from f32 */
+kn_ll kn_narrow_from(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);
 kn_ll kn_emit_convert(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);
 bool kn_is_call(kn_sop op, kiln_dtype d);
 kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll *args, unsigned nargs);

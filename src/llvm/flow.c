@@ -279,7 +279,7 @@ static void keep_parts(kn_emit *e, kn_lv v, const kn_linst *in)
 static bool emit_linear(kn_emit *e, kn_lv v, const kn_linst *in)
 {
     const kn_val *a = &e->val[in->a], *b = in->b ? &e->val[in->b] : NULL;
-    if (kn_is_float(in->from) || in->from == KILN_BOOL || !a->s || (b && !b->s)) return false;
+    if (kn_is_float(in->from) || kn_is_narrow(in->from) || in->from == KILN_BOOL || !a->s || (b && !b->s)) return false;
     uint64_t sa = a->linear ? (uint64_t)a->stride : 0, sb = b && b->linear ? (uint64_t)b->stride : 0, stride;
     kn_ll s;
     if (in->sop == KN_S_add) {
@@ -293,7 +293,7 @@ static bool emit_linear(kn_emit *e, kn_lv v, const kn_linst *in)
         if (!left && (b->linear || !LLVMIsAConstantInt(b->s))) return false;
         stride = left ? sb * LLVMConstIntGetZExtValue(a->s) : sa * LLVMConstIntGetZExtValue(b->s);
         s = LLVMBuildMul(e->b, a->s, b->s, "");
-    } else if (in->sop == KN_S_convert && !kn_is_float(in->dtype) && in->dtype != KILN_BOOL && kn_bits(in->dtype) <= kn_bits(in->from)) {
+    } else if (in->sop == KN_S_convert && !kn_is_float(in->dtype) && !kn_is_narrow(in->dtype) && in->dtype != KILN_BOOL && kn_bits(in->dtype) <= kn_bits(in->from)) {
         stride = sa;
         s = kn_emit_convert(e, in->from, in->dtype, 0, a->s);
     } else {
@@ -322,7 +322,7 @@ static bool types_ok(kn_emit *e, const kn_linst *in)
     bool has_type = in->op == KN_L_CONST || in->op == KN_L_SOP || in->op == KN_L_LOAD || in->op == KN_L_STORE || in->op == KN_L_LANES;
     kiln_dtype d = in->op == KN_L_SOP && kn_emit_dtype_ok(in->dtype) ? in->from : in->dtype;
     if (!has_type || kn_emit_dtype_ok(d)) return true;
-    kn_emit_fail(e, "no code for elements of type %s; accepted: bool, i8 to i64, u8 to u64, f32, f64", kn_dtype_text(d));
+    kn_emit_fail(e, "no code for elements of type %s; accepted: bool, integers, floats", kn_dtype_text(d));
     return false;
 }
 

@@ -173,6 +173,7 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     else if (find_clamped(e, in->a, &c)) x = load_clamped(e, in, &c);
     else x = gather(e, in);
     if (in->dtype == KILN_BOOL) x = LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
+    else if (kn_bits(in->dtype) < 8) x = LLVMBuildTrunc(e->b, x, kn_type(e, in->dtype, lanes ? e->w : 0), "");
     kn_set(e, v, x, lanes);
 }
 
@@ -181,7 +182,7 @@ void kn_emit_store(kn_emit *e, const kn_linst *in)
     const kn_val *index = &e->val[in->a];
     bool lanes = kn_in_lanes(e, in->a);
     kn_ll x = kn_value_of(e, in->b, lanes);
-    if (in->dtype == KILN_BOOL) x = LLVMBuildZExt(e->b, x, kn_memory_type(e, KILN_BOOL, lanes ? e->w : 0), "");
+    if (kn_bits(in->dtype) < 8) x = LLVMBuildZExt(e->b, x, kn_memory_type(e, in->dtype, lanes ? e->w : 0), "");
     if (!lanes) store(e, x, address(e, in, 0), kn_bytes(in->dtype));
     else if (index->linear && index->stride == 1) vector_store(e, in->dtype, x, address(e, in, 0), e->mask);
     else if (index->linear && index->stride == -1)

@@ -150,9 +150,20 @@ static kn_ll fused(kn_emit *e, kn_ll a, kn_ll b, kn_ll c)
     return kn_intrinsic(e, "llvm.fma", &t, 1, (kn_ll[]){a, b, c}, 3);
 }
 
+/* Of 16-bit floats: in f32, rounded once; what only changes the sign is done on the codes. */
+static kn_ll narrow_op(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b, kn_ll c)
+{
+    if (op == KN_S_neg) return LLVMBuildXor(e->b, a, kn_const_i(e, d, w, 0x8000), "");
+    if (op == KN_S_abs) return LLVMBuildAnd(e->b, a, kn_const_i(e, d, w, 0x7fff), "");
+    kn_ll r = kn_emit_op(e, op, KILN_F32, KILN_F32, w, kn_widen(e, d, w, a), b ? kn_widen(e, d, w, b) : NULL, c ? kn_widen(e, d, w, c) : NULL);
+    bool truth = op == KN_S_is_finite || (op >= KN_S_eq && op <= KN_S_ge);
+    return truth ? r : kn_narrow(e, d, w, r);
+}
+
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c)
 {
     bool real = kn_is_float(d);
+    if (real && kn_is_narrow(d) && op != KN_S_select && op != KN_S_convert && op != KN_S_bitcast) return narrow_op(e, op, d, w, a, b, c);
     if (kn_is_call(op, d)) return kn_emit_call(e, op, d, w, (kn_ll[]){a, b}, b ? 2 : 1);
     switch (op) {
     case KN_S_add:

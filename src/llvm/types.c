@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types in memory and in registers: the one place that maps them. A bool is a byte in memory and one bit in registers;
- * integers and floats are themselves. w lanes make a vector type, 0 lanes a scalar. */
+/* Element types in memory and in registers: the one place that maps them. A bool is a byte in memory and one bit in registers,
+ * integers of 2 and 4 bits likewise; floats of 16 bits and less are integers, their codes (narrow.c); the others are themselves.
+ * w lanes make a vector type, 0 lanes a scalar. */
 #include "llvm/emit.h"
 
 #include <string.h>
@@ -15,29 +16,13 @@ static const struct {
 #undef FACT
 };
 
-bool kn_emit_dtype_ok(kiln_dtype d)
-{
-    switch (d) {
-    case KILN_BOOL:
-    case KILN_I8:
-    case KILN_I16:
-    case KILN_I32:
-    case KILN_I64:
-    case KILN_U8:
-    case KILN_U16:
-    case KILN_U32:
-    case KILN_U64:
-    case KILN_F32:
-    case KILN_F64: return true;
-    default: return false;
-    }
-}
+bool kn_emit_dtype_ok(kiln_dtype d) { return d < KILN_N_DTYPES && strchr("biuf8", facts[d].kind); }
 
 const char *kn_dtype_text(kiln_dtype d) { return d < KILN_N_DTYPES ? facts[d].text : "?"; }
 bool kn_is_float(kiln_dtype d) { return facts[d].kind == 'f'; }
 bool kn_is_signed(kiln_dtype d) { return facts[d].kind == 'i'; }
 unsigned kn_bytes(kiln_dtype d) { return facts[d].bits / 8u; }
-unsigned kn_bits(kiln_dtype d) { return facts[d].kind == 'b' ? 1 : facts[d].bits; }
+unsigned kn_bits(kiln_dtype d) { return kn_dtype_width(d); }
 
 static LLVMTypeRef wide(LLVMTypeRef t, unsigned w) { return w ? LLVMVectorType(t, w) : t; }
 
@@ -52,7 +37,7 @@ LLVMTypeRef kn_type(kn_emit *e, kiln_dtype d, unsigned w)
 
 LLVMTypeRef kn_memory_type(kn_emit *e, kiln_dtype d, unsigned w)
 {
-    return d == KILN_BOOL ? wide(LLVMInt8TypeInContext(e->c), w) : kn_type(e, d, w);
+    return kn_bits(d) < 8 ? wide(LLVMInt8TypeInContext(e->c), w) : kn_type(e, d, w);
 }
 
 kn_ll kn_int(kn_emit *e, unsigned bits, uint64_t v) { return LLVMConstInt(LLVMIntTypeInContext(e->c, bits), v, false); }
@@ -66,8 +51,12 @@ kn_ll kn_const(kn_emit *e, kiln_dtype d, kn_scalar v)
     case KILN_BOOL: return kn_int(e, 1, v.b);
     case KILN_F32: memcpy(&word, &f, 4); return LLVMConstBitCast(kn_int(e, 32, word), kn_type(e, d, 0));
     case KILN_F64: return LLVMConstBitCast(kn_int(e, 64, v.u), kn_type(e, d, 0));
-    default: return kn_int(e, kn_bits(d), v.u);
+    default: break;
     }
+    if (!kn_is_narrow(d)) return kn_int(e, kn_bits(d), v.u);
+    uint16_t code = 0;
+    kn_scalar_store(d, &code, 0, v);
+    return kn_int(e, kn_bits(d), code);
 }
 
 kn_ll kn_const_splat(kn_emit *e, kn_ll v, unsigned w)

@@ -107,9 +107,9 @@ static kiln_status operation(verifier *v, kn_lv at, const kn_linst *in)
         KILN_TRY(typed(v, at, operands[k], in->sop == KN_S_select && k == 0 ? KILN_BOOL : in->from, what[k]));
     kiln_dtype result = info->result == 'b' ? KILN_BOOL : in->from;
     if (in->sop == KN_S_bitcast)
-        CHECK(v, at, strchr("iuf", kiln_dtype_kind(in->dtype)) && kiln_dtype_bytes(in->dtype) == kiln_dtype_bytes(in->from), "to %s, of another width",
+        CHECK(v, at, strchr("iuf8", kiln_dtype_kind(in->dtype)) && kiln_dtype_bytes(in->dtype) == kiln_dtype_bytes(in->from), "to %s, of another width",
               kiln_dtype_name(in->dtype));
-    if (info->result == 'c') CHECK(v, at, strchr("biuf", kiln_dtype_kind(in->dtype)), "to %s", kiln_dtype_name(in->dtype));
+    if (info->result == 'c') CHECK(v, at, strchr("biuf8", kiln_dtype_kind(in->dtype)), "to %s", kiln_dtype_name(in->dtype));
     else CHECK(v, at, in->dtype == result, "gives %s, not %s", kiln_dtype_name(result), kiln_dtype_name(in->dtype));
     return KILN_OK;
 }

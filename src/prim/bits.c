@@ -67,6 +67,8 @@ static kiln_status eval_bitcast(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e,
 static kiln_dtype word_of(kiln_dtype d)
 {
     switch (width_of(d)) {
+    case 2: return KILN_U2;
+    case 4: return KILN_U4;
     case 8: return KILN_U8;
     case 16: return KILN_U16;
     case 32: return KILN_U32;

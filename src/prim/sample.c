@@ -60,6 +60,7 @@ static kn_scalar edge(kiln_dtype d, int k)
         uint64_t max = UINT64_MAX >> (64 - width), v[] = {0, 1, max, max - 1, max / 2, max / 2 + 1, 2, 3};
         return (kn_scalar){.u = v[k % 8]};
     }
+    case '8': return kn_scalar_load(d, &(uint8_t){(uint8_t)(17 * k)}, 0);
     default: return (kn_scalar){.b = k % 2 != 0};
     }
 }
@@ -78,6 +79,7 @@ static kn_scalar value(kn_sample *s, kiln_dtype d)
         }
     case 'i': return (kn_scalar){.i = kn_sample_below(s, 2) ? kn_sample_between(s, -40, 40) : (int64_t)bits};
     case 'u': return (kn_scalar){.u = kn_sample_below(s, 2) ? bits % 41 : bits};
+    case '8': return kn_scalar_load(d, &bits, 0);
     default: return (kn_scalar){.b = bits & 1};
     }
 }

@@ -343,8 +343,8 @@ kiln_status kn_sample_bitcast(kn_sample *s)
     KILN_TRY(kn_sample_dtype(s, "iuf", &to));
     uint32_t rank = (uint32_t)kn_sample_between(s, 1, 3);
     kn_sample_shape(s, rank, dims);
-    size_t a = kiln_dtype_bytes(from), b = kiln_dtype_bytes(to);
-    if (a < b) dims[rank - 1] = (int64_t)(b / a);
+    unsigned a = kn_dtype_width(from), b = kn_dtype_width(to);
+    if (a < b) dims[rank - 1] = b / a;
     KILN_TRY(kn_sample_input(s, (kiln_type){from, rank, dims}, &x));
     return kn_sample_emit(s, &KN_DTYPE(to), &x, 1, 1);
 }

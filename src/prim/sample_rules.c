@@ -52,8 +52,8 @@ kiln_status kn_sample_convert(kn_sample *s)
     int64_t dims[4];
     kn_atom x;
     uint32_t rank = (uint32_t)kn_sample_below(s, 3);
-    KILN_TRY(kn_sample_dtype(s, "biuf", &from));
-    KILN_TRY(kn_sample_dtype(s, "biuf", &to));
+    KILN_TRY(kn_sample_dtype(s, "biuf8", &from));
+    KILN_TRY(kn_sample_dtype(s, "biuf8", &to));
     kn_sample_shape(s, rank, dims);
     KILN_TRY(kn_sample_input(s, (kiln_type){from, rank, dims}, &x));
     return kn_sample_emit(s, (kn_param[]){KN_DTYPE(to), KN_NONE, KN_BOOL(false)}, &x, 1, 1);
