@@ -56,11 +56,31 @@ void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v)
 
 bool dead_after(frame *f, uint32_t var, uint32_t pos) { return f->plan[var].last <= (int64_t)pos; }
 
-uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated_last)
+static bool is_swapped(const maker *m, uint32_t slot)
+{
+    for (uint32_t k = 0; k < m->swapped.n; k++)
+        if (m->swapped.v[k] == slot) return true;
+    return false;
+}
+
+/* When what stands in memory that may be that of a donated input is read last: the inputs themselves, and what was put there since,
+ * by an update in place or by a loop that carries it. */
+static int64_t donated_last(const maker *m, const frame *f)
+{
+    int64_t last = f->donated_last;
+    for (uint32_t s = 0; s < m->standing.n; s++) {
+        const stander *in = &m->standing.v[s];
+        if (in->f != f || (m->l->slots.v[s].kind != KN_SLOT_INPUT && !is_swapped(m, s))) continue;
+        if (f->plan[in->var].last > last) last = f->plan[in->var].last;
+    }
+    return last;
+}
+
+uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated)
 {
     const var_plan *v = &f->plan[var];
     uint32_t slot = v->want - 1;
-    *donated_last = v->guard == GUARD_DONATED ? f->donated_last : -1;
+    *donated = v->guard == GUARD_DONATED ? donated_last(m, f) : -1;
     if (slot < m->standing.n && m->standing.v[slot].f == f) return m->standing.v[slot].var + 1; /* an update or a loop handed it on */
     return v->guard == GUARD_DONATED ? 0 : v->guard;
 }
@@ -287,13 +307,6 @@ static void want_outputs(frame *f, const uint32_t *work)
         if (v->def != UINT32_MAX && v->kind == PLACE_MEMORY && !v->want) v->want = work[i] + 1, v->guard = GUARD_DONATED;
     }
     want_through(f);
-}
-
-static bool is_swapped(const maker *m, uint32_t slot)
-{
-    for (uint32_t k = 0; k < m->swapped.n; k++)
-        if (m->swapped.v[k] == slot) return true;
-    return false;
 }
 
 /* An output that is not where it belongs yet. */

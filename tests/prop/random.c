@@ -3,6 +3,7 @@
  * interpreted and compiled, under several options, and leave alone the inputs that are not donated. Seeds are fixed, and more come from the commit, so that every commit meets
  * programs of its own. A program that fails is made smaller while it fails, and printed.
  *   KILN_TEST_PROGRAMS=N  programs of each kind of seed (default 100)      KILN_TEST_SEED=S  only the program of this seed */
+#include "donated.h"
 #include "random_loops.h"
 #include "random_mix.h"
 #include "same.h"
@@ -59,37 +60,6 @@ static kiln_status evaluate(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const
     return s;
 }
 
-static bool may_give(const check *c, uint32_t input) { return c->o.donated >> input % 8 & 1; }
-
-/* Calls with copies of the inputs; outputs take the memory of donated ones. False when an input that is not donated changed. */
-static kiln_status call(check *c, const kiln_prog *p, const kiln_exec *f, kiln_array *const *in, kiln_array **got, bool *kept)
-{
-    uint32_t nin = kiln_prog_n_inputs(p), nout = kiln_prog_n_outputs(p);
-    kiln_array *copy[SHRINK_INPUTS];
-    bool taken[SHRINK_INPUTS] = {false};
-    kiln_status s = KILN_OK;
-    for (uint32_t i = 0; i < nin; i++) {
-        assert_ok(c->ctx, kiln_array_create(c->ctx, in[i]->type, &copy[i]));
-        if (in[i]->bytes) memcpy(copy[i]->data, in[i]->data, in[i]->bytes);
-    }
-    for (uint32_t i = 0; i < nout; i++) {
-        kiln_type t = kiln_prog_output_type(p, i);
-        for (uint32_t k = 0; k < nin && !got[i]; k++) {
-            if (!may_give(c, k) || taken[k] || in[k]->bytes == 0 || !kiln_type_equal(in[k]->type, t)) continue;
-            got[i] = kiln_array_retain(copy[k]);
-            taken[k] = true;
-        }
-        if (!got[i]) assert_ok(c->ctx, kiln_array_create(c->ctx, t, &got[i]));
-    }
-    s = kiln_exec_call_into(c->ctx, f, copy, got);
-    *kept = true;
-    for (uint32_t i = 0; i < nin; i++) {
-        *kept = *kept && (may_give(c, i) || in[i]->bytes == 0 || memcmp(copy[i]->data, in[i]->data, in[i]->bytes) == 0);
-        kiln_array_release(copy[i]);
-    }
-    return s;
-}
-
 /* Runs both sides under one set of options; true when they differ or the compile fails. */
 static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
 {
@@ -102,11 +72,11 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     o.register_elements = c->o.registers;
     o.tier = c->o.tier;
     o.no_fusion = c->o.no_fusion;
-    for (uint32_t i = 0; i < SHRINK_INPUTS; i++) donated[i] = may_give(c, i);
+    for (uint32_t i = 0; i < SHRINK_INPUTS; i++) donated[i] = may_give(c->o.donated, i);
     o.donated = donated;
     uint32_t n = kiln_prog_n_outputs(p);
     if (evaluate(c->ctx, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
-    if (kiln_compile(c->ctx, p, &o, &f) != KILN_OK || call(c, p, f, in, got, &kept) != KILN_OK) {
+    if (kiln_compile(c->ctx, p, &o, &f) != KILN_OK || call_donated(c->ctx, p, f, c->o.donated, in, got, &kept) != KILN_OK) {
         snprintf(c->why, sizeof c->why, "%s", kiln_ctx_error(c->ctx)->message);
         bad = true;
     } else if (!kept) {

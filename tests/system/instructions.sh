@@ -4,7 +4,7 @@
 # AVX-512, so the code is that of x86-64-v3.
 set -u
 : "${KILN_BUILD:?}"
-program=$KILN_BUILD/tests/test-system-hard_counts
+program=$KILN_BUILD/tests/test-system-counts
 command -v valgrind > /dev/null || { echo "skipped: valgrind is not installed"; exit 77; }
 if grep -qa '__asan_init\|__tsan_init' "$program"; then
     echo "skipped: valgrind does not run programs with sanitizers"
