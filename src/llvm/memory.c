@@ -232,13 +232,7 @@ void kn_emit_copy(kn_emit *e, const kn_linst *in)
     const kn_slot *s = &e->l->slots.v[in->slot];
     kn_ll p = kn_slot_pointer(e, in->slot), q = kn_slot_pointer(e, in->slot2);
     kn_bb copy = kn_block_new(e), after = kn_block_new(e);
-    kn_ll needed = LLVMBuildICmp(e->b, LLVMIntNE, p, q, "");
-    if (in->index) {
-        kn_ll r = kn_slot_pointer(e, in->index - 1);
-        needed = LLVMBuildAnd(e->b, needed, LLVMBuildICmp(e->b, LLVMIntNE, p, r, ""), "");
-        needed = LLVMBuildAnd(e->b, needed, LLVMBuildICmp(e->b, LLVMIntNE, q, r, ""), "");
-    }
-    LLVMBuildCondBr(e->b, needed, copy, after);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, p, q, ""), copy, after);
     kn_enter(e, copy);
     copy_bytes(e, p, q, (uint64_t)s->elements * kn_bytes(s->dtype), kn_bytes(s->dtype));
     LLVMBuildBr(e->b, after);

@@ -32,6 +32,7 @@ typedef enum kn_lop {
     KN_L_CONST,  /* imm */
     KN_L_SOP,    /* sop of a, b, c */
     KN_L_LOAD,   /* element a of slot */
+    KN_L_SAME,   /* bool: slot points where slot2 does */
     KN_L_STORE,  /* element a of slot becomes b */
     KN_L_PARAM,  /* parameter of a block */
     KN_L_RESULT, /* of the statement a, number `index` */
@@ -41,8 +42,7 @@ typedef enum kn_lop {
     KN_L_IF,
     KN_L_SWAP,  /* exchange the pointers of slot and slot2; if index > 0: only where slot index - 1 points where slot2 does */
     KN_L_POINT, /* slot points where slot2 does */
-    KN_L_COPY,  /* slot becomes a copy of slot2, whole; nothing happens where both pointers are equal, nor, if index > 0, where slot
-                   index - 1 points where one of them does */
+    KN_L_COPY,  /* slot becomes a copy of slot2, whole; nothing happens where both pointers are equal */
     KN_L_TICK   /* clock ticks since the last one are charged to scope `index` */
 } kn_lop;
 

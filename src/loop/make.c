@@ -335,42 +335,71 @@ static uint32_t find_homecomings(maker *m, frame *f, const uint32_t *work, homec
     return n;
 }
 
-/* Several outputs may have exchanged the memory of their inputs: all are set aside before the first is written. One that is where
- * it belongs, because the caller gave the same memory for both, stays there. */
-static void come_home_together(maker *m, const homecoming *h, uint32_t n)
+typedef struct homecomings {
+    const homecoming *h;
+    const uint32_t *group;
+    uint32_t n;
+    kn_lv *v; /* n */
+} homecomings;
+
+static void home_body(maker *m, void *ud, const kn_lv *ix)
 {
-    uint32_t *aside = KN_NEWN(&m->temp, uint32_t, n + 1);
-    bool *alone = KN_NEWN(&m->temp, bool, n + 1);
-    if (!MAKER_TRY_MEM(m, aside && alone)) return;
-    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
-        if (!h[i].given) continue;
-        const kn_slot s = m->l->slots.v[h[i].p->slot];
-        uint32_t first = 0, uses = 0;
-        for (uint32_t k = n; k-- > 0;)
-            if (h[k].given && h[k].p->slot == h[i].p->slot) first = k, uses++;
-        alone[i] = uses == 1;
-        aside[i] = first < i ? aside[first] : new_slot(m, KN_SLOT_SCRATCH, 0, s.dtype, s.elements);
-        if (first == i) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = aside[i], .slot2 = h[i].p->slot, .index = alone[i] ? h[i].home + 1 : 0});
+    const homecomings *c = ud;
+    for (uint32_t k = 0; k < c->n; k++) c->v[k] = lv_load(m, c->h[c->group[k]].p->slot, ix[0]);
+    for (uint32_t k = 0; k < c->n; k++) lv_store(m, c->h[c->group[k]].home, ix[0], c->v[k]);
+}
+
+/* Several outputs of one type may have exchanged the memory of their inputs: they are copied element by element, all of them
+ * read before the first is written. Nothing happens where all are where they belong, because the caller gave the same memory. */
+static void come_home_together(maker *m, const homecoming *h, const uint32_t *group, uint32_t n)
+{
+    homecomings c = {h, group, n, KN_NEWN(&m->temp, kn_lv, n)};
+    kn_lv all = 0;
+    if (!MAKER_TRY_MEM(m, c.v)) return;
+    for (uint32_t k = 0; k < n; k++) {
+        kn_lv same = lv_same(m, h[group[k]].home, h[group[k]].p->slot);
+        all = k ? lv_sop(m, KN_S_and, KILN_BOOL, KILN_BOOL, all, same, 0) : same;
     }
-    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++)
-        if (h[i].given) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = h[i].home, .slot2 = aside[i], .index = alone[i] ? h[i].p->slot + 1 : 0});
+    kn_lv which = lv_sop(m, KN_S_convert, KILN_BOOL, KILN_I32, all, 0, 0);
+    kn_lv s = open_statement(m, KN_L_IF, 2);
+    if (m->status != KILN_OK) return;
+    region_of(m, s)->selector = which;
+    open_region_block(m, s, 0, true);
+    make_nest(m, 1, &m->l->slots.v[h[group[0]].home].elements, true, home_body, &c);
+    close_block(m);
+    open_region_block(m, s, 1, true);
+    close_block(m);
+    close_statement(m, s);
+}
+
+/* The outputs that may be in each other's memory with output i, in `group`; none of them is met again. */
+static uint32_t find_group(const maker *m, const homecoming *h, uint32_t n, uint32_t i, bool *met, uint32_t *group)
+{
+    uint32_t count = 0;
+    const kn_slot *like = &m->l->slots.v[h[i].home];
+    for (uint32_t k = i; k < n; k++) {
+        const kn_slot *s = &m->l->slots.v[h[k].home];
+        if (!h[k].given || met[k] || s->dtype != like->dtype || s->elements != like->elements) continue;
+        met[k] = true;
+        group[count++] = k;
+    }
+    return count;
 }
 
 static void store_outputs(maker *m, frame *f, const uint32_t *work)
 {
     homecoming *h = KN_NEWN(&m->temp, homecoming, f->j->nout + 1);
-    if (!MAKER_TRY_MEM(m, h)) return;
-    uint32_t n = find_homecomings(m, f, work, h), given = 0, last = 0;
-    bool several = false;
-    for (uint32_t i = 0; i < n; i++) {
-        m->l->exit_copies += h[i].p->kind == PLACE_MEMORY;
-        if (!h[i].given) continue;
-        several = several || (given > 0 && h[i].p->slot != h[last].p->slot);
-        given++, last = i;
+    bool *met = KN_NEWN(&m->temp, bool, f->j->nout + 1);
+    uint32_t *group = KN_NEWN(&m->temp, uint32_t, f->j->nout + 1);
+    if (!MAKER_TRY_MEM(m, h && met && group)) return;
+    uint32_t n = find_homecomings(m, f, work, h);
+    for (uint32_t i = 0; i < n; i++) m->l->exit_copies += h[i].p->kind == PLACE_MEMORY;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        if (!h[i].given || met[i]) continue;
+        uint32_t count = find_group(m, h, n, i, met, group);
+        if (count > 1) come_home_together(m, h, group, count);
+        else store_place(m, f, h[i].p, h[i].home);
     }
-    if (several) come_home_together(m, h, n);
-    for (uint32_t i = 0; i < n && !several; i++)
-        if (h[i].given) store_place(m, f, h[i].p, h[i].home);
     for (uint32_t i = 0; i < n; i++)
         if (!h[i].given) store_place(m, f, h[i].p, h[i].home);
 }

@@ -130,6 +130,7 @@ kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v);
 kn_lv lv_int(maker *m, int64_t v); /* i64 */
 kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c);
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
+kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 bool lv_known(maker *m, kn_lv v, int64_t *value);
 kiln_dtype lv_dtype(const maker *m, kn_lv v);

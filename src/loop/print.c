@@ -222,6 +222,10 @@ static void statements(printer *p, const kn_lblock *b)
             operand(p, in->a, false);
             kn_text_char(&p->t, ']');
             break;
+        case KN_L_SAME:
+            define(p, v);
+            kn_text_printf(&p->t, " = same %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2));
+            break;
         case KN_L_STORE:
             kn_text_printf(&p->t, "%s[", slot_name(p, in->slot));
             operand(p, in->a, false);
@@ -233,10 +237,7 @@ static void statements(printer *p, const kn_lblock *b)
             if (in->index) kn_text_printf(&p->t, " if %s", slot_name(p, in->index - 1));
             break;
         case KN_L_POINT: kn_text_printf(&p->t, "point %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
-        case KN_L_COPY:
-            kn_text_printf(&p->t, "copy %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2));
-            if (in->index) kn_text_printf(&p->t, " unless %s", slot_name(p, in->index - 1));
-            break;
+        case KN_L_COPY: kn_text_printf(&p->t, "copy %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
         case KN_L_TICK: kn_text_printf(&p->t, "tick %u", in->index); break;
         case KN_L_LOOP:
         case KN_L_LANES:
