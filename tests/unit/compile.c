@@ -66,7 +66,7 @@ static void refuses_types(void **state)
     kiln_exec *f;
     assert_ok(ctx, kiln_prog_parse(ctx, text, sizeof text - 1, "h.jaxpr", &p));
     assert_int_equal(kiln_compile(ctx, p, NULL, &f), KILN_UNSUPPORTED);
-    assert_says(ctx, "gives c64[3]");
+    assert_says(ctx, "compile: complex gives c64[3]");
     assert_int_equal(kiln_ctx_error(ctx)->line, 2);
     assert_null(f);
     kiln_prog_release(p);
