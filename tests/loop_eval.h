@@ -103,12 +103,15 @@ static void loop_eval_block(loop_eval *e, const kn_lblock *b)
         case KN_L_CONST: e->v[v] = in->imm; break;
         case KN_L_SOP: e->v[v] = kn_sop_eval(in->sop, in->from, in->dtype, e->v[in->a], e->v[in->b], e->v[in->c]); break;
         case KN_L_LOAD: e->v[v] = kn_scalar_load(in->dtype, e->slot[in->slot], e->v[in->a].i); break;
+        case KN_L_SAME: e->v[v] = (kn_scalar){.b = e->slot[in->slot] == e->slot[in->slot2]}; break;
         case KN_L_STORE: kn_scalar_store(in->dtype, e->slot[in->slot], e->v[in->a].i, e->v[in->b]); break;
         case KN_L_SWAP:
+            if (in->index && e->slot[in->index - 1] != e->slot[in->slot2]) break;
             p = e->slot[in->slot];
             e->slot[in->slot] = e->slot[in->slot2];
             e->slot[in->slot2] = p;
             break;
+        case KN_L_POINT: e->slot[in->slot] = e->slot[in->slot2]; break;
         case KN_L_COPY:
             if (e->slot[in->slot] != e->slot[in->slot2])
                 memcpy(e->slot[in->slot], e->slot[in->slot2], (size_t)s->elements * kiln_dtype_bytes(s->dtype));

@@ -22,7 +22,7 @@ typedef struct kiln_compile_opts {
     int tier;             /**< 0 or 2; -1 (default): the context's */
     const char *target;   /**< NULL: the context's */
     unsigned vector_bits; /**< 0: the target's; 64, 128, 256, 512: at most so many bits a vector (tests) */
-    int register_elements; /**< arrays of at most so many elements live in registers; -1 (default): 16 */
+    int register_elements; /**< arrays of at most so many elements live in registers, 0 to 64; -1 (default): 16 */
     bool no_fusion;       /**< every equation its own nest (tests) */
     bool ticks;           /**< instrument nest borders: kiln_call.ticks receives clock ticks per scope */
     const char *label;    /**< name in dumps and profiles */

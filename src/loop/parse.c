@@ -479,7 +479,14 @@ static kiln_status definition(parser *p, kn_lblock *b)
     if (found) return statement_results(p, b, &in, at, names.v, names.n);
     const char *q = p->at;
     while (q < p->end && *q == ' ') q++;
-    if (p->t.kind == WORD && q < p->end && *q == '[') {
+    KILN_TRY(accept(p, "same", &found));
+    if (found) {
+        in.op = KN_L_SAME;
+        in.dtype = KILN_BOOL;
+        KILN_TRY(slot(p, &in.slot));
+        KILN_TRY(expect(p, ","));
+        KILN_TRY(slot(p, &in.slot2));
+    } else if (p->t.kind == WORD && q < p->end && *q == '[') {
         in.op = KN_L_LOAD;
         KILN_TRY(element(p, b, &in));
     } else {

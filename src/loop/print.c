@@ -222,6 +222,10 @@ static void statements(printer *p, const kn_lblock *b)
             operand(p, in->a, false);
             kn_text_char(&p->t, ']');
             break;
+        case KN_L_SAME:
+            define(p, v);
+            kn_text_printf(&p->t, " = same %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2));
+            break;
         case KN_L_STORE:
             kn_text_printf(&p->t, "%s[", slot_name(p, in->slot));
             operand(p, in->a, false);

@@ -35,7 +35,7 @@ kn_place kn_loops_place(const kn_loops_text *where, uint32_t offset)
 
 static const char *op_name(const kn_linst *in)
 {
-    static const char *const names[] = {"none", "const", "", "load", "store", "parameter", "result",
+    static const char *const names[] = {"none", "const", "", "load", "same", "store", "parameter", "result",
                                         "loop", "lanes", "while", "if", "swap", "point", "copy", "tick"};
     if (in->op == KN_L_SOP) return in->sop > KN_S_NONE && in->sop < KN_N_SOPS ? kn_sops[in->sop].name : "operation";
     return in->op <= KN_L_TICK ? names[in->op] : "?";
@@ -80,7 +80,7 @@ static kiln_status use(verifier *v, kn_lv at, kn_lv x, const char *what)
     CHECK(v, at, v->state[x] != UNDEFINED, "%s is not defined yet", what);
     CHECK(v, at, v->state[x] == VISIBLE, "%s is defined in a block that has ended", what);
     kn_lop op = v->l->inst.v[x].op;
-    CHECK(v, at, op == KN_L_CONST || op == KN_L_SOP || op == KN_L_LOAD || op == KN_L_PARAM || op == KN_L_RESULT,
+    CHECK(v, at, op == KN_L_CONST || op == KN_L_SOP || op == KN_L_LOAD || op == KN_L_SAME || op == KN_L_PARAM || op == KN_L_RESULT,
           "%s is a %s, no value", what, op_name(&v->l->inst.v[x]));
     return KILN_OK;
 }
@@ -333,6 +333,10 @@ static kiln_status instruction(verifier *v, kn_lv at)
     case KN_L_LANES:
     case KN_L_WHILE:
     case KN_L_IF: KILN_TRY(statement(v, at, in)); break;
+    case KN_L_SAME:
+        CHECK(v, at, in->dtype == KILN_BOOL, "gives bool");
+        KILN_TRY(two_slots(v, at, in));
+        return define(v, at, KN_L_NONE, at);
     case KN_L_SWAP:
         CHECK(v, at, in->index <= v->l->slots.n, "slot %u of %u", in->index - 1, v->l->slots.n);
         KILN_TRY(two_slots(v, at, in));
