@@ -33,6 +33,14 @@ kn_while_parts kn_while_parts_of(const kn_eqn *e)
     return (kn_while_parts){p[WHILE_COND].jaxpr, p[WHILE_BODY].jaxpr, (uint32_t)p[WHILE_COND_CONSTS].i, (uint32_t)p[WHILE_BODY_CONSTS].i};
 }
 
+void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_consts, const kn_jaxpr *body, uint32_t body_consts)
+{
+    params[WHILE_BODY] = KN_JAXPR(body);
+    params[WHILE_BODY_CONSTS] = KN_INT(body_consts);
+    params[WHILE_COND] = KN_JAXPR(cond);
+    params[WHILE_COND_CONSTS] = KN_INT(cond_consts);
+}
+
 static kiln_status type_while(kn_typing *t)
 {
     const kn_jaxpr *cond, *body;
