@@ -5,6 +5,8 @@
 #include "llvm/emit.h"
 #include "loop/vary.h"
 
+#include <math.h>
+
 typedef struct span {
     kn_emit *e;
     const kn_lregion *r;
@@ -57,15 +59,12 @@ static kn_ll key_of_size(const span *s, kn_lv v)
     return kn_intrinsic(e, "llvm.smax", &t, 1, (kn_ll[]){key_of_size(s, in->a), key_of_size(s, in->b)}, 2);
 }
 
-/* Any NaN becomes the one of a maximum. */
-static kn_ll one_nan(const span *s, kn_ll key)
+/* Of the largest of sizes, one at least. Any NaN becomes the one of a maximum. */
+static kn_ll of_size(const span *s, kn_ll key)
 {
     kn_emit *e = s->e;
-    LLVMTypeRef t = kn_bits_type(e, s->dtype, 0);
-    bool narrow = LLVMGetIntTypeWidth(t) == 32;
-    kn_ll infinity = LLVMConstInt(t, narrow ? 0x7f800000u : (uint64_t)0x7ff << 52, false);
-    kn_ll nan = LLVMConstInt(t, narrow ? 0x7fc00000u : (uint64_t)0x7ff8 << 48, false);
-    return LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, key, infinity, ""), nan, key, "");
+    kn_ll x = kn_bitcast(e, key, kn_type(e, s->dtype, 0)), nan = kn_const_f(e, s->dtype, 0, (double)NAN);
+    return LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, ""), nan, x, "");
 }
 
 /* a and b combined: two elements or results of blocks, or two keys. */
@@ -118,7 +117,10 @@ static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
     kn_ll first = s->acc;
     LLVMBuildBr(e->b, head);
     kn_enter(e, head);
-    kn_ll iv = kn_phi(e, LLVMTypeOf(lo)), acc = first ? s->acc = kn_phi(e, LLVMTypeOf(first)) : NULL;
+    kn_ll iv = kn_phi(e, LLVMTypeOf(lo));
+    e->near.iv = iv;
+    if (LLVMIsAConstantInt(end)) e->near.end = LLVMConstIntGetSExtValue(end);
+    kn_ll acc = first ? s->acc = kn_phi(e, LLVMTypeOf(first)) : NULL;
     step(s, iv, NULL);
     kn_ll next = LLVMBuildAdd(e->b, iv, kn_int(e, 64, w), "");
     kn_bb latch = kn_here(e);
@@ -130,6 +132,7 @@ static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
         kn_incoming(acc, s->acc, latch);
     }
     kn_enter(e, after);
+    e->near.iv = NULL;
 }
 
 /* Runs `what` under a condition and merges the lanes of the reduction. */
@@ -170,6 +173,7 @@ static void run(span *s, kn_ll lo, kn_ll hi, bool full)
 {
     kn_emit *e = s->e;
     unsigned w = s->r->width;
+    kn_neighbours_begin(e, &s->r->blocks[0], (kn_ll[]){lo, hi});
     if (LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi)) {
         int64_t a = LLVMConstIntGetSExtValue(lo), b = LLVMConstIntGetSExtValue(hi);
         if (b > a) run_known(s, a, (uint64_t)b - (uint64_t)a, w);
@@ -211,10 +215,10 @@ static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
     kn_ll x = s->acc;
     for (unsigned w = s->w / 2; w > 1; w /= 2) x = combine(s, kn_slice(e, x, 0, w, 1), kn_slice(e, x, w, w, 1), w);
     if (!s->w) return x;
-    kn_ll a = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 0), ""), b = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 1), "");
-    x = combine(s, a, b, 0);
-    if (s->sizes) x = one_nan(s, x);
-    if (s->keys) x = of_key(s, x);
+    kn_ll first = kn_int(e, 32, 0), last = kn_int(e, 32, 1);
+    if (s->keys) x = LLVMBuildExtractElement(e->b, combine(s, x, kn_slice(e, x, 1, 2, (unsigned)-1), 2), first, "");
+    else x = combine(s, LLVMBuildExtractElement(e->b, x, first, ""), LLVMBuildExtractElement(e->b, x, last, ""), 0);
+    if (s->keys) x = s->sizes ? of_size(s, x) : of_key(s, x);
     s->keys = s->sizes = false;
     return x;
 }
