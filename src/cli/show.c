@@ -152,7 +152,7 @@ static int run(cli *c)
 {
     kiln_prog *p;
     int code = read_input(c, &p);
-    if (code != CLI_DONE || (code = cli_transform(c, &p)) != CLI_DONE) return code;
+    if (code != CLI_DONE || (code = cli_transform(c, NULL, 0, &p)) != CLI_DONE) return code;
     code = print_stage(c, p);
     kiln_prog_release(p);
     return code;
