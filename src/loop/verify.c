@@ -35,13 +35,8 @@ kn_place kn_loops_place(const kn_loops_text *where, uint32_t offset)
 
 static const char *op_name(const kn_linst *in)
 {
-<<<<<<< HEAD
-    static const char *const names[] = {"none", "const", "", "load", "store", "parameter", "result",
-                                        "loop", "lanes", "while", "if", "swap", "point", "copy", "call", "tick"};
-=======
     static const char *const names[] = {"none", "const", "", "load", "same", "store", "parameter", "result",
-                                        "loop", "lanes", "while", "if", "swap", "point", "copy", "tick"};
->>>>>>> main
+                                        "loop", "lanes", "while", "if", "swap", "point", "copy", "call", "tick"};
     if (in->op == KN_L_SOP) return in->sop > KN_S_NONE && in->sop < KN_N_SOPS ? kn_sops[in->sop].name : "operation";
     return in->op <= KN_L_TICK ? names[in->op] : "?";
 }
