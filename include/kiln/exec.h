@@ -69,7 +69,7 @@ KILN_API int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scrat
 
 /** Integers of the compile. */
 typedef struct kiln_exec_info {
-    uint64_t equations, lowered_ops, time_loops, nests, copies, exit_copies, calls_out, scalar_calls, code_bytes, scratch_bytes;
+    uint64_t equations, lowered_ops, time_loops, nests, copies, exit_copies, calls_out, scalar_calls, routine_calls, code_bytes, scratch_bytes;
     double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
     int tier;
     uint32_t n_scopes; /**< for ticks */

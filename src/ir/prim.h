@@ -31,7 +31,7 @@ typedef enum kn_loop_kind {
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
     KN_LOOP_COND,
-    KN_LOOP_CALL /* a routine of the run-time library (sort, transforms, factorisations): not compiled yet */
+    KN_LOOP_CALL /* a routine on whole arrays (sort, transforms, factorisations), named by `call` */
 } kn_loop_kind;
 
 /* One parameter in the order of printing. */
@@ -74,6 +74,8 @@ struct kn_eval {
 typedef struct kn_sample kn_sample;   /* prim/sample.h */
 typedef struct kn_element kn_element; /* prim/element.h */
 typedef struct kn_rules kn_rules;     /* functions of upper layers for rules that need them: below */
+typedef struct kn_call kn_call;       /* prim/routine.h */
+typedef struct kn_routine kn_routine;
 typedef uint32_t kn_lv;               /* a value of the loop language */
 
 #define KN_NO_LANES (-1) /* in place of an axis: a value that all lanes of a vmap share */
@@ -113,6 +115,8 @@ struct kn_prim {
     kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
     kn_lv (*element)(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix);
+    /* KN_LOOP_CALL: the routine and its integers; results and operands are the equation's, and filled in. */
+    kiln_status (*call)(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c);
     kiln_status (*sample)(kn_sample *s); /* a random legal instance: feeds the property tests */
     const char *doc; /* one paragraph: manual and `kiln prims NAME` */
 };

@@ -350,6 +350,7 @@ void kn_emit_block(kn_emit *e, const kn_lblock *b)
         case KN_L_SWAP: emit_swap(e, in); break;
         case KN_L_POINT: emit_point(e, in); break;
         case KN_L_COPY: kn_emit_copy(e, in); break;
+        case KN_L_CALL: kn_emit_routine(e, in->call); break;
         case KN_L_TICK: kn_emit_tick(e, in->index); break;
         default: kn_emit_fail(e, "instruction %d has no code", (int)in->op); break;
         }

@@ -263,7 +263,8 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_COND: emit_cond(m, f, e); break;
         case KN_LOOP_CALL:
         case KN_LOOP_NONE:
-            if (m->status == KILN_OK)
+            if (e->prim->call) emit_call(m, f, e);
+            else if (m->status == KILN_OK)
                 m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "%s cannot be compiled (%s:%u)", e->prim->name, m->prog->files.v[e->loc.file], e->loc.line);
             break;
         }

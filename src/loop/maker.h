@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind. */
+ * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind,
+ * call.c the calls of routines on whole arrays. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -210,6 +211,7 @@ void emit_dot(maker *m, frame *f, const kn_eqn *e);
 void emit_update(maker *m, frame *f, const kn_eqn *e);
 void emit_while(maker *m, frame *f, const kn_eqn *e);
 void emit_cond(maker *m, frame *f, const kn_eqn *e);
+void emit_call(maker *m, frame *f, const kn_eqn *e);
 
 /* A value made in memory: its place; a result made in registers: likewise. */
 void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot);
