@@ -48,13 +48,12 @@ static void append(kn_export *x, kn_mop *op)
 
 kn_mop *kn_xop(kn_export *x, const char *name, const uint32_t *in, uint32_t nin, const kiln_type *out, uint32_t nout)
 {
-    static kn_mop nowhere;
     kn_mop *op = x->status == KILN_OK ? KN_NEW(x->arena, kn_mop) : NULL;
     uint32_t *own = op ? kn_arena_copy(x->arena, in, nin * sizeof *in) : NULL;
     if (x->status == KILN_OK) KN_XCHECK(x, op && own);
     if (x->status != KILN_OK) {
-        nowhere = (kn_mop){.name = {"", 0}};
-        return &nowhere;
+        x->nowhere = (kn_mop){.name = {"", 0}};
+        return &x->nowhere;
     }
     *op = (kn_mop){.name = kn_xspan(name), .in = own, .nin = nin, .nout = nout, .loc = x->loc, .at = ""};
     op->out = x->values.n;

@@ -38,8 +38,7 @@ typedef struct kn_export {
     kn_xframe *frame;
     uint32_t depth, lowered; /* regions around; equations around that are written as what they lower to */
     const kn_mloc *loc;
-    KN_VEC(const kn_mloc *) locs; /* by scope, file, line and column */
-    KN_VEC(uint32_t) loc_keys;
+    kn_mop nowhere; /* what is made behind an error */
 } kn_export;
 
 typedef struct kn_xrow kn_xrow;

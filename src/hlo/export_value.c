@@ -278,6 +278,7 @@ kiln_status kn_dense_text(kiln_ctx *ctx, kn_arena *arena, kiln_type type, const 
 static uint32_t constant(kn_export *x, kiln_type t, kn_span text)
 {
     kn_mop *op = kn_xop(x, "stablehlo.constant", NULL, 0, &t, 1);
+    op->loc = NULL; /* a constant stands where it is needed, not where it was written */
     kn_xattr(x, op, "value", (kn_mattr){.kind = KN_MA_DENSE, .at = "", .type = kn_xtype(x, t), .text = text});
     return op->out;
 }
