@@ -246,7 +246,7 @@ KILN_PRIM(sort_by) = {
     .nout = KN_VARIADIC,
     .flags = KN_EXPENSIVE,
     KN_PARAMS(by_params),
-    .loop = KN_LOOP_CALL,
+    .loop = KN_LOOP_SORT,
     .type = type_sort_by,
     .eval = eval_sort_by,
     .sample = kn_sample_sort,
