@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -30,6 +31,7 @@ KILN_PRIM(complex) = {
     .flags = KN_ELEMENTWISE,
     .type = type_complex,
     .eval = eval_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The complex number of a real and an imaginary part.",
 };
@@ -52,6 +54,7 @@ static kiln_status eval_part(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
 #define PART(id, text)                                                                                                \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .type = type_part, .eval = eval_part,               \
+        .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_complex, .doc = (text)                                                                     \
     }
 KILN_PRIM(real) = PART(real, "The real part.");
@@ -84,6 +87,7 @@ KILN_PRIM(conj) = {
     KN_PARAMS(conj_params),
     .type = type_conj,
     .eval = eval_conj,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The conjugate: the imaginary part changes its sign.",
 };
@@ -103,6 +107,7 @@ KILN_PRIM(hypot) = {
     .type = type_reals,
     .eval = kn_eval_sop,
     .element = kn_element_sop,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Square root of the sum of two squares, without overflow on the way; within 1 ULP.",
 };
@@ -116,6 +121,7 @@ KILN_PRIM(fma) = {
     .type = type_reals,
     .eval = kn_eval_sop,
     .element = kn_element_sop,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "a * b + c with one rounding.",
 };

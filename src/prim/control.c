@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* while and cond. */
+#include "prim/batch_control.h"
 #include "prim/control.h"
 #include "prim/common.h"
 #include "prim/sample.h"
@@ -119,6 +120,7 @@ KILN_PRIM(while) = {
     .loop = KN_LOOP_WHILE,
     .type = type_while,
     .eval = eval_while,
+    .batch = kn_batch_while,
     .sample = kn_sample_while,
     .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "
            "of the body, first carries; results: last carries.",
@@ -169,6 +171,7 @@ KILN_PRIM(cond) = {
     .loop = KN_LOOP_COND,
     .type = type_cond,
     .eval = eval_cond,
+    .batch = kn_batch_cond,
     .sample = kn_sample_cond,
     .doc = "Runs the branch that the first operand names, clamped into range, on the other operands.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fft: transforms over the last dimensions. Computed in double, rounded once. */
 #include "rt/fft.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/routine.h"
 #include "prim/sample.h"
@@ -186,6 +187,7 @@ KILN_PRIM(fft) = {
     .type = type_fft,
     .eval = kn_eval_call,
     .call = call_fft,
+    .batch = kn_batch_full,
     .sample = kn_sample_fft,
     .doc = "Discrete Fourier transform over the last dimensions: forward, inverse (divided by the number of elements), of real numbers to "
            "the first half of their spectrum, and back.",

@@ -8,6 +8,7 @@
  *   ormqr side trans     qr, tau, c -> c                  sytrd uplo        a -> a, d, e, tau, info
  *   syevd jobz uplo      a -> vectors, w, info            gtsv              dl, d, du, b -> dl, d, du, b, info */
 #include "rt/lapack.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/routine.h"
 #include "prim/sample.h"
@@ -508,6 +509,7 @@ KILN_PRIM(lapack) = {
     .type = type_lapack,
     .eval = kn_eval_call,
     .call = call_lapack,
+    .batch = kn_batch_full,
     .sample = kn_sample_lapack,
     .doc = "A routine of LAPACK on batches of matrices: potrf, getrf, geqrf, orgqr, ormqr, syevd, sytrd, gehrd, gesdd, gesvd, geev, gtsv, "
            "with their letters (uplo, jobz, ..) in `options`; the last result is the routine's status.",
