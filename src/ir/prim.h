@@ -16,6 +16,7 @@ enum {
     KN_EXPENSIVE = 1u << 4, /* not worth computing twice: transcendental functions, division */
     KN_MOVES = 1u << 5,     /* moves elements without changing them */
     KN_EFFECT = 1u << 6,    /* must be kept although nobody reads its results */
+    KN_BY_PARTS = 1u << 8,  /* of complex numbers: the same of each part */
     KN_SHARES_NAMES = 1u << 7 /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
 };
 

@@ -99,10 +99,9 @@ typedef struct fill {
 static void fill_body(maker *m, void *ud, const kn_lv *ix)
 {
     fill *s = ud;
-    kn_lv v = element_of(m, s->p, ix);
-    unsigned bits = (unsigned)kiln_dtype_bytes(s->p->type.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
-    lv_store(m, s->slot, linear_index(m, s->p->type, ix), v);
+    kn_lv v[2];
+    element_parts(m, s->p, ix, v);
+    store_element(m, s->p, s->slot, ix, v);
 }
 
 void store_place(maker *m, frame *f, place *p, uint32_t slot)

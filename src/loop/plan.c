@@ -13,6 +13,7 @@ enum { NO_NEST = -1 }; /* else: position of the equation whose nest reads the va
 bool small(const maker *m, kiln_type t)
 {
     int64_t n = kiln_type_size(t);
+    if (kiln_dtype_kind(t.dtype) == 'c') return false; /* values of the loop language are real */
     return t.rank == 0 || (n <= (int64_t)m->o.register_elements && t.rank <= MAX_RANK && n > 0);
 }
 
@@ -72,7 +73,7 @@ static void forward(maker *m, frame *f)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || kiln_dtype_kind(t.dtype) == 'c' || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;

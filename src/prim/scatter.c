@@ -346,10 +346,17 @@ static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return KILN_OK;
 }
 
+/* Complex elements combine as the rules of their operations say. */
+static kiln_status lower_complex_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    return lower_scatter(r, b, j, e, x, y);
+}
+
 #define SCATTER(text_name, sop, inputs, outputs, text)                                                                \
     {                                                                                                                  \
         .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
-        .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .sample = kn_sample_scatter, .doc = (text) \
+        .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .lower_complex = lower_complex_scatter,          \
+        .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }
 KILN_PRIM(scatter) = SCATTER("scatter", KN_S_NONE, 3, 1,
                              "The operand with updates written over windows at places that index vectors name; the last one wins. "

@@ -27,9 +27,8 @@ static kn_scalar get(const machine *w, kn_lv a)
     assert_true(a < w->n);
     return w->v[a];
 }
-static kn_lv do_operand(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix)
+static kn_scalar element_of(machine *w, const kn_eqn *e, uint32_t operand, const kn_lv *ix)
 {
-    machine *w = (machine *)m;
     const kiln_array *a = w->in[operand];
     assert_true(operand < e->nin);
     int64_t at = 0;
@@ -38,7 +37,18 @@ static kn_lv do_operand(kn_element *m, const kn_eqn *e, uint32_t operand, const 
         assert_in_range(i, 0, a->type.dims[d] - 1);
         at = at * a->type.dims[d] + i;
     }
-    return give(w, kn_scalar_load(a->type.dtype, a->data, at));
+    return kn_scalar_load(a->type.dtype, a->data, at);
+}
+static kn_lv do_operand(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix)
+{
+    machine *w = (machine *)m;
+    return give(w, element_of(w, e, operand, ix));
+}
+static kn_lv do_part(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix, bool imaginary)
+{
+    machine *w = (machine *)m;
+    assert_int_equal(kiln_dtype_kind(w->in[operand]->type.dtype), 'c');
+    return give(w, (kn_scalar){.f = element_of(w, e, operand, ix).c[imaginary]});
 }
 static kn_lv do_op(kn_element *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c)
 {
@@ -64,7 +74,7 @@ static void check_result(const kn_jaxpr *j, const kn_eqn *e, uint32_t r, kiln_ar
     static machine w;
     int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(want->type);
     for (int64_t k = 0; k < n; k++) {
-        w = (machine){.m = {j, do_operand, do_op, do_integer, do_constant, do_below, do_known}, .n = 1, .in = in, .unsure = unsure};
+        w = (machine){.m = {j, do_operand, do_part, do_op, do_integer, do_constant, do_below, do_known}, .n = 1, .in = in, .unsure = unsure};
         kn_lv at[KN_MAX_RANK];
         for (uint32_t i = 0; i < want->type.rank; i++) at[i] = give(&w, (kn_scalar){.i = ix[i]});
         kiln_dtype d = want->type.dtype;
