@@ -24,6 +24,7 @@ enum {
 typedef enum kn_loop_kind {
     KN_LOOP_NONE,    /* composite, or no loop rule */
     KN_LOOP_ELEMENT, /* `element` computes one element of the result: fuses freely */
+    KN_LOOP_PARTS,   /* `complex`: both operands' elements are stored, one behind the other */
     KN_LOOP_REDUCE,
     KN_LOOP_CUMULATE,
     KN_LOOP_DOT,

@@ -163,7 +163,7 @@ kn_lv part_of(maker *m, place *p, const kn_lv *ix, bool imaginary)
 {
     if (m->status != KILN_OK || !p) return 0;
     if (p->kind == PLACE_MEMORY) return lv_load(m, p->slot, part_index(m, linear_index(m, p->type, ix), imaginary));
-    if (p->kind != PLACE_LAZY || p->e->nin != 2) {
+    if (p->kind != PLACE_LAZY || p->e->prim->loop != KN_LOOP_PARTS) {
         m->status = kn_fail(m->ctx, KILN_INTERNAL, "a part of a complex number is read that is neither stored nor made of parts");
         return 0;
     }

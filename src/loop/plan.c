@@ -73,7 +73,7 @@ static void forward(maker *m, frame *f)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || kiln_dtype_kind(t.dtype) == 'c' || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;
@@ -107,6 +107,7 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     bool foreign = m->o.ticks && f->j->eqns[v->def].scope != e->scope && !is_view(f, a); /* else its time would be the reader's */
     bool store = false;
     switch (e->prim->loop) {
+    case KN_LOOP_PARTS: break;
     case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
     case KN_LOOP_REDUCE:
     case KN_LOOP_CUMULATE: break;

@@ -3,7 +3,8 @@
  *
  *   KN_BY_PARTS    the equation once for each part
  *   while, cond    bodies take and give parts in place of complex values, in their order
- *   calls          take complex arrays in memory, joined before and split behind; so do the program's borders
+ *   sort           the parts are keys one after the other; a comparator takes both elements of one part, then both of the other
+ *   other calls    take complex arrays in memory, joined before and split behind; so do the program's borders
  *
  * before  { lambda ; a:c64[8]. let b:c64[8] = rev[dimensions=(0,)] a in (b,) }
  * after   { lambda ; a:c64[8]. let b:f32[8] = real a; c:f32[8] = imag a; d:f32[8] = rev[dimensions=(0,)] b;
@@ -110,7 +111,9 @@ static void take_flat(scope *s, const kn_eqn *e, const kn_atom *y)
 
 /* ---- equations ---- */
 
-static kiln_status split_body(splitting *sp, const kn_jaxpr *j, const kn_jaxpr **out);
+enum { NO_PAIRS = UINT32_MAX };
+/* Arguments from number `pairs` on are two each of what is compared. */
+static kiln_status split_body(splitting *sp, const kn_jaxpr *j, uint32_t pairs, const kn_jaxpr **out);
 
 /* One equation on flat operands that stand in `in`. */
 static kiln_status flat_eqn(scope *s, const kn_eqn *e, const kn_param *params, const kn_atom *in, uint32_t nin)
@@ -123,30 +126,32 @@ static kiln_status flat_eqn(scope *s, const kn_eqn *e, const kn_param *params, c
     return KILN_OK;
 }
 
-static kiln_status split_params(splitting *sp, const kn_param *p, uint32_t n, kn_param **out)
+static kiln_status split_params(splitting *sp, const kn_param *p, uint32_t n, uint32_t pairs, kn_param **out)
 {
     kn_param *own = kn_arena_copy(&sp->scratch, p, n * sizeof *own);
     KILN_TRY_MEM(sp->ctx, own || n == 0);
     for (uint32_t i = 0; i < n; i++) {
-        if (p[i].kind == KN_P_JAXPR) KILN_TRY(split_body(sp, p[i].jaxpr, &own[i].jaxpr));
+        if (p[i].kind == KN_P_JAXPR) KILN_TRY(split_body(sp, p[i].jaxpr, pairs, &own[i].jaxpr));
         if (p[i].kind != KN_P_TUPLE && p[i].kind != KN_P_RECORD) continue;
         kn_param *items;
-        KILN_TRY(split_params(sp, p[i].items, p[i].n, &items));
+        KILN_TRY(split_params(sp, p[i].items, p[i].n, pairs, &items));
         own[i].items = items;
     }
     *out = own;
     return KILN_OK;
 }
 
-/* Bodies and barriers: everything in its order, parts in the place of complex values. */
+/* Bodies, sorts and barriers: everything in its order, parts in the place of complex values. */
 static kiln_status split_flat(scope *s, const kn_eqn *e)
 {
     kn_param *params;
+    const kn_param *keys = kn_param_of(e, "num_keys");
     kn_atom *in = KN_NEWN(&s->sp->scratch, kn_atom, 2 * (size_t)e->nin + 1);
     uint32_t n[3], first[3] = {0, 0, 0};
     KILN_TRY_MEM(s->sp->ctx, in);
-    KILN_TRY(split_params(s->sp, e->params, e->prim->nparams, &params));
+    KILN_TRY(split_params(s->sp, e->params, e->prim->nparams, kn_param_of(e, "comparator") ? e->nin - e->nout : NO_PAIRS, &params));
     bool loop = e->prim->loop == KN_LOOP_WHILE;
+    for (uint32_t i = 0; keys && i < (uint32_t)keys->i; i++) params[keys - e->params].i += is_complex(kn_type_of(s->from, e->in[i]));
     if (loop) {
         kn_while_parts p = kn_while_parts_of(e);
         first[1] = p.cond_consts, first[2] = p.cond_consts + p.body_consts;
@@ -197,7 +202,9 @@ static kiln_status split_call(scope *s, const kn_eqn *e)
 {
     kn_arena *scratch = &s->sp->scratch;
     kn_atom *in = KN_NEWN(scratch, kn_atom, e->nin), *y = KN_NEWN(scratch, kn_atom, e->nout);
+    kn_param *params;
     KILN_TRY_MEM(s->sp->ctx, in && y);
+    KILN_TRY(split_params(s->sp, e->params, e->prim->nparams, NO_PAIRS, &params));
     for (uint32_t i = 0; i < e->nin; i++) {
         bool both = is_complex(kn_type_of(s->from, e->in[i]));
         value few, *v = kn_is_literal(e->in[i]) ? &few : &s->map[e->in[i]];
@@ -205,7 +212,7 @@ static kiln_status split_call(scope *s, const kn_eqn *e)
         if (both) KILN_TRY(need_whole(s, v));
         in[i] = both ? v->whole : v->part[0];
     }
-    KILN_TRY(kn_build_eqn(&s->b, e->prim, e->params, in, e->nin, y, e->nout));
+    KILN_TRY(kn_build_eqn(&s->b, e->prim, params, in, e->nin, y, e->nout));
     for (uint32_t i = 0; i < e->nout; i++) {
         bool both = is_complex(s->from->vars[e->out[i]].type);
         s->map[e->out[i]] = both ? (value){.whole = y[i], .has_whole = true} : (value){.part = {y[i]}, .has_parts = true};
@@ -256,16 +263,19 @@ static void see_body(void *ud, const kn_jaxpr *body)
 }
 
 /* A barrier holds what goes through it together. */
-static bool is_flat(const kn_prim *p)
+static bool is_flat(const kn_eqn *e)
 {
-    return p->loop == KN_LOOP_WHILE || p->loop == KN_LOOP_COND || ((p->flags & KN_BY_PARTS) && p->nin == KN_VARIADIC && p->nout == KN_VARIADIC);
+    const kn_prim *p = e->prim;
+    bool sorts = kn_param_of(e, "num_keys") || kn_param_of(e, "comparator");
+    bool barrier = (p->flags & KN_BY_PARTS) && p->nin == KN_VARIADIC && p->nout == KN_VARIADIC;
+    return p->loop == KN_LOOP_WHILE || p->loop == KN_LOOP_COND || sorts || barrier;
 }
 
 static kiln_status split_eqn(scope *s, const kn_eqn *e)
 {
     s->b.scope = e->scope;
     s->b.loc = e->loc;
-    if (is_flat(e->prim) || !any_complex(s->from, e)) return split_flat(s, e);
+    if (is_flat(e) || !any_complex(s->from, e)) return split_flat(s, e);
     if (e->prim->loop == KN_LOOP_CALL) return split_call(s, e);
     if (e->prim->flags & KN_BY_PARTS) return split_by_parts(s, e);
     if (e->prim == &kn_prim_complex || e->prim == &kn_prim_real || e->prim == &kn_prim_imag) return split_names(s, e);
@@ -291,23 +301,38 @@ static kiln_status equations(scope *s)
     return KILN_OK;
 }
 
-static kiln_status split_body(splitting *sp, const kn_jaxpr *j, const kn_jaxpr **out)
+static kiln_status body_input(scope *s, uint32_t i, int part)
 {
-    uint32_t known = kn_map_get(&sp->bodies, kn_map_address(j)), n = 0;
+    kiln_type t = s->from->vars[s->from->in[i]].type;
+    value *v = &s->map[s->from->in[i]];
+    v->has_parts = true;
+    if (is_complex(t)) t.dtype = kn_part_dtype(t.dtype);
+    return kn_build_input(&s->b, t, &v->part[part]);
+}
+
+static kiln_status body_inputs(scope *s, uint32_t pairs)
+{
+    const kn_jaxpr *j = s->from;
+    for (uint32_t i = 0; i < j->nin;) {
+        uint32_t next = i >= pairs ? i + 2 : i + 1;
+        int parts = is_complex(j->vars[j->in[i]].type) ? 2 : 1;
+        for (int k = 0; k < parts; k++)
+            for (uint32_t a = i; a < next && a < j->nin; a++) KILN_TRY(body_input(s, a, k));
+        i = next;
+    }
+    return KILN_OK;
+}
+
+static kiln_status split_body(splitting *sp, const kn_jaxpr *j, uint32_t pairs, const kn_jaxpr **out)
+{
+    uint32_t known = pairs == NO_PAIRS ? kn_map_get(&sp->bodies, kn_map_address(j)) : 0, n = 0;
     if (known) {
         *out = sp->done.v[known - 1];
         return KILN_OK;
     }
     scope s;
     KILN_TRY(begin(sp, &s, j));
-    for (uint32_t i = 0; i < j->nin; i++) {
-        kiln_type t = j->vars[j->in[i]].type;
-        value *v = &s.map[j->in[i]];
-        bool both = is_complex(t);
-        *v = (value){.has_parts = true};
-        if (both) t.dtype = kn_part_dtype(t.dtype);
-        for (int k = 0; k <= both; k++) KILN_TRY(kn_build_input(&s.b, t, &v->part[k]));
-    }
+    KILN_TRY(body_inputs(&s, pairs));
     KILN_TRY(equations(&s));
     kn_atom *y = KN_NEWN(&sp->scratch, kn_atom, 2 * (size_t)j->nout + 1);
     KILN_TRY_MEM(sp->ctx, y);
@@ -318,6 +343,7 @@ static kiln_status split_body(splitting *sp, const kn_jaxpr *j, const kn_jaxpr *
         if (is_complex(kn_type_of(j, j->out[i]))) y[n++] = v->part[1];
     }
     KILN_TRY(kn_build_finish(&s.b, y, n, out));
+    if (pairs != NO_PAIRS) return KILN_OK;
     KILN_TRY_MEM(sp->ctx, kn_push(&sp->scratch, &sp->done, *out) && kn_map_put(&sp->scratch, &sp->bodies, kn_map_address(j), sp->done.n));
     return KILN_OK;
 }

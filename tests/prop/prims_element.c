@@ -95,6 +95,7 @@ static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
     assert_ok(ctx, kiln_prog_eval(ctx, p, in, out));
     const kn_jaxpr *j = p->main;
     const kn_eqn *e = &j->eqns[0];
+    assert_ptr_equal(e->prim, prim);
     for (uint32_t i = 0; i < e->nin; i++)
         for (uint32_t k = 0; k < nin; k++)
             if (e->in[i] == j->in[k]) operand[i] = in[k];
@@ -107,6 +108,10 @@ static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
     kiln_prog_release(p);
 }
 
+/* Primitives that take complex numbers only. */
+static bool of_complex(const kn_prim *p) { return strcmp(p->name, "real") == 0 || strcmp(p->name, "imag") == 0; }
+static const uint32_t complex_types = 1u << KILN_C64 | 1u << KILN_C128;
+
 static void test_elements(void **state)
 {
     static const int64_t lengths[] = {0, 1, 2, 5, 17, 40};
@@ -117,7 +122,7 @@ static void test_elements(void **state)
         seen++;
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (uint64_t seed = 100; seed < 130; seed++)
-                one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l]});
+                one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l], .dtypes = of_complex(prims[i]) ? complex_types : 0});
     }
     assert_true(seen >= 50);
 }
