@@ -92,6 +92,22 @@ static void loop_eval_region(loop_eval *e, const kn_linst *in)
     loop_eval_give(e, r->results.v, c, r->results.n);
 }
 
+static void loop_eval_call(loop_eval *e, const kn_lcall *c)
+{
+    kiln_ctx *ctx;
+    kn_arena temp;
+    const void *self;
+    size_t bytes;
+    void *arrays[16];
+    assert_int_equal(kiln_ctx_create(NULL, &ctx), KILN_OK);
+    kn_arena_init(&temp, &ctx->alloc);
+    for (uint32_t i = 0; i < c->call.nout + c->call.nin; i++) arrays[i] = e->slot[c->slots[i]];
+    assert_int_equal(c->call.routine->bind(ctx, &temp, &c->call, &self, &bytes), KILN_OK);
+    c->call.routine->run(self, arrays, c->work ? e->slot[c->work - 1] : NULL);
+    kn_arena_fini(&temp);
+    kiln_ctx_release(ctx);
+}
+
 static void loop_eval_block(loop_eval *e, const kn_lblock *b)
 {
     for (uint32_t i = 0; i < b->inst.n; i++) {
@@ -103,17 +119,21 @@ static void loop_eval_block(loop_eval *e, const kn_lblock *b)
         case KN_L_CONST: e->v[v] = in->imm; break;
         case KN_L_SOP: e->v[v] = kn_sop_eval(in->sop, in->from, in->dtype, e->v[in->a], e->v[in->b], e->v[in->c]); break;
         case KN_L_LOAD: e->v[v] = kn_scalar_load(in->dtype, e->slot[in->slot], e->v[in->a].i); break;
+        case KN_L_SAME: e->v[v] = (kn_scalar){.b = e->slot[in->slot] == e->slot[in->slot2]}; break;
         case KN_L_STORE: kn_scalar_store(in->dtype, e->slot[in->slot], e->v[in->a].i, e->v[in->b]); break;
         case KN_L_SWAP:
+            if (in->index && e->slot[in->index - 1] != e->slot[in->slot2]) break;
             p = e->slot[in->slot];
             e->slot[in->slot] = e->slot[in->slot2];
             e->slot[in->slot2] = p;
             break;
+        case KN_L_POINT: e->slot[in->slot] = e->slot[in->slot2]; break;
         case KN_L_COPY:
             if (e->slot[in->slot] != e->slot[in->slot2])
                 memcpy(e->slot[in->slot], e->slot[in->slot2], (size_t)s->elements * kiln_dtype_bytes(s->dtype));
             break;
         case KN_L_TICK: break;
+        case KN_L_CALL: loop_eval_call(e, in->call); break;
         default: loop_eval_region(e, in); break;
         }
     }

@@ -22,7 +22,7 @@ typedef struct kiln_compile_opts {
     int tier;             /**< 0 or 2; -1 (default): the context's */
     const char *target;   /**< NULL: the context's */
     unsigned vector_bits; /**< 0: the target's; 64, 128, 256, 512: at most so many bits a vector (tests) */
-    int register_elements; /**< arrays of at most so many elements live in registers; -1 (default): 16 */
+    int register_elements; /**< arrays of at most so many elements live in registers, 0 to 64; -1 (default): 16 */
     bool no_fusion;       /**< every equation its own nest (tests) */
     bool ticks;           /**< instrument nest borders: kiln_call.ticks receives clock ticks per scope */
     const char *label;    /**< name in dumps and profiles */
@@ -69,7 +69,7 @@ KILN_API int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scrat
 
 /** Integers of the compile. */
 typedef struct kiln_exec_info {
-    uint64_t equations, lowered_ops, time_loops, nests, copies, exit_copies, calls_out, scalar_calls, code_bytes, scratch_bytes;
+    uint64_t equations, lowered_ops, time_loops, nests, copies, exit_copies, calls_out, scalar_calls, routine_calls, code_bytes, scratch_bytes;
     double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
     int tier;
     uint32_t n_scopes; /**< for ticks */

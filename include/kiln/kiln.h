@@ -9,5 +9,6 @@
 #include "kiln/graph.h"
 #include "kiln/prog.h"
 #include "kiln/trace.h"
+#include "kiln/transform.h"
 
 #endif

@@ -18,6 +18,7 @@
     X(exit_copies)  /* array copies at the end of loops */                                         \
     X(calls_out)    /* call sites into the table */                                                \
     X(scalar_calls) /* call sites of scalar library functions */                                   \
+    X(routine_calls) /* call sites of routines on whole arrays */                                  \
     X(code_bytes)                                                                                  \
     X(scratch_bytes)
 

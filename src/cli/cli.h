@@ -146,6 +146,12 @@ int cli_input_refuse(cli *c, const cli_input *in, const char *wanted);
 /* Reads a program (any text form that is supported). */
 int cli_program_read(cli *c, const char *path, kiln_prog **out);
 
+/* ---- transform.c ---- */
+
+/* Applies --rule and --transform; the operands (files or texts) say how many lanes a vmap has. CLI_DONE, or the exit code after the message;
+ * then *p is released. */
+int cli_transform(cli *c, char **operands, int n, kiln_prog **p);
+
 /* ---- help.c ---- */
 
 void cli_help(FILE *to);

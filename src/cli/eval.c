@@ -14,27 +14,11 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Rules serve derivatives; running the program as it stands needs none of them, so only their form is checked. */
-static int check_rules(cli *c)
-{
-    uint32_t k = 0;
-    for (const char *rule; (rule = cli_each(c, "rule", &k));) {
-        const char *part = strchr(rule, ':'), *value = part ? strchr(part, '=') : NULL;
-        size_t n = value ? (size_t)(value - part - 1) : 0;
-        bool known = false;
-        static const char *const parts[] = {"jvp", "fwd", "bwd", "residuals"};
-        for (unsigned i = 0; i < 4; i++) known |= n == strlen(parts[i]) && memcmp(part + 1, parts[i], n) == 0;
-        if (!known || part == rule || !value[1])
-            return cli_bad(c, "usage", "--rule takes NAME:jvp=FILE, NAME:fwd=FILE, NAME:bwd=FILE or NAME:residuals=N, found '%s'", rule);
-    }
-    return CLI_DONE;
-}
-
 typedef struct job {
     const kiln_prog *p;
     kiln_exec *f; /* NULL: interpreted */
     kiln_array **in, **out;
-    double read_ms, compile_ms, first_ms;
+    double read_ms, transform_ms, compile_ms, first_ms;
     KN_VEC(double) times; /* ms */
     kn_arena arena;
 } job;
@@ -88,7 +72,7 @@ static int report_times(cli *c, const job *j)
                j->first_ms, median, least, n);
     if (!path) return CLI_DONE;
     json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
-                          "trace_ms", 0.0, "transform_ms", 0.0, "lower_ms", info.lower_ms, "optimise_ms", info.optimise_ms + info.loops_ms,
+                          "trace_ms", 0.0, "transform_ms", j->transform_ms, "lower_ms", info.lower_ms, "optimise_ms", info.optimise_ms + info.loops_ms,
                           "emit_ms", info.emit_ms, "load_ms", info.load_ms, "compile_ms", j->compile_ms, "first_call_ms", j->first_ms,
                           "median_ms", median, "min_ms", least, "calls", (int)n, "threads", 1, "tier", info.tier, "cache", "off", "peak_rss_kb",
                           (json_int_t)used.ru_maxrss, "code_bytes", (json_int_t)info.code_bytes, "temporary_bytes",
@@ -156,12 +140,14 @@ static int run(cli *c)
 {
     kiln_prog *p;
     job j = {.f = NULL};
-    if (check_rules(c) != CLI_DONE) return CLI_BAD;
     if (cli_has(c, "json") && !cli_has(c, "time")) return cli_bad(c, "usage", "--json belongs to --time");
     double t = now_ms();
     int code = cli_program_read(c, c->operands[0], &p);
     if (code != CLI_DONE) return code;
     j.read_ms = now_ms() - t;
+    t = now_ms();
+    if ((code = cli_transform(c, c->operands + 1, c->n_operands - 1, &p)) != CLI_DONE) return code;
+    j.transform_ms = now_ms() - t;
     j.p = p;
     kn_arena_init(&j.arena, NULL);
     code = with_program(c, &j);
@@ -178,8 +164,8 @@ static const cli_option options[] = {
     {"atol", 0, CLI_NUMBER, "A", "absolute tolerance of --expect (0)", 0, 0},
     {"time", 0, CLI_FLAG, NULL, "calls the program for a second and says how long reading, compiling and a call take", 0, 0},
     {"json", 0, CLI_TEXT, "FILE", "writes the times of --time as JSON", 0, 0},
+    {"transform", 0, CLI_TEXT, "WORD", "transforms the program first: grad:0, vmap:0,None(jvp), ... (docs/transforms.md)", 0, 0},
     {"rule", 0, CLI_TEXT, "RULE", "gives a custom rule to derivatives: NAME:jvp=FILE, NAME:fwd=FILE, NAME:bwd=FILE, NAME:residuals=N", CLI_MANY, 0},
-    {"transform", 0, CLI_TEXT, "WORD", "transforms the program first", CLI_LATER, 0},
     {"nan-check", 0, CLI_FLAG, NULL, "stops at the first NaN", CLI_LATER, 0},
 };
 

@@ -16,8 +16,10 @@ enum {
     KN_EXPENSIVE = 1u << 4, /* not worth computing twice: transcendental functions, division */
     KN_MOVES = 1u << 5,     /* moves elements without changing them */
     KN_EFFECT = 1u << 6,    /* must be kept although nobody reads its results */
-    KN_BY_PARTS = 1u << 8,  /* of complex numbers: the same of each part */
-    KN_SHARES_NAMES = 1u << 7 /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
+    KN_SHARES_NAMES = 1u << 7, /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
+    KN_JVP_WHOLE = 1u << 8,    /* the jvp rule makes the primal results too: control flow, calls */
+    KN_ACCUMULATES = 1u << 9,  /* the transpose rule adds to the cotangents that ct_in holds on entry */
+    KN_BY_PARTS = 1u << 10     /* of complex numbers: the same of each part */
 };
 
 /* How a base primitive becomes loops. */
@@ -31,7 +33,7 @@ typedef enum kn_loop_kind {
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
     KN_LOOP_COND,
-    KN_LOOP_CALL /* a routine of the run-time library (sort, transforms, factorisations): not compiled yet */
+    KN_LOOP_CALL /* a routine on whole arrays (sort, transforms, factorisations), named by `call` */
 } kn_loop_kind;
 
 /* One parameter in the order of printing. */
@@ -73,8 +75,16 @@ struct kn_eval {
 
 typedef struct kn_sample kn_sample;   /* prim/sample.h */
 typedef struct kn_element kn_element; /* prim/element.h */
-typedef struct kn_rules kn_rules;     /* functions of upper layers for rules that need them */
+typedef struct kn_rules kn_rules;     /* functions of upper layers for rules that need them: below */
+typedef struct kn_call kn_call;       /* prim/routine.h */
+typedef struct kn_routine kn_routine;
 typedef uint32_t kn_lv;               /* a value of the loop language */
+
+#define KN_NO_LANES (-1) /* in place of an axis: a value that all lanes of a vmap share */
+
+/* In place of a value: a tangent or cotangent that is zero, and an operand in which the equation is linear (no value). */
+#define KN_SYMBOLIC_ZERO UINT32_MAX
+#define KN_LINEAR (UINT32_MAX - 1)
 
 struct kn_prim {
     const char *name; /* spelled in the text IR, in cache keys, in traces */
@@ -88,9 +98,17 @@ struct kn_prim {
     kiln_status (*type)(kn_typing *t);
     /* Fills `out`, whose arrays have the result types and are zero; control flow may replace the pointers. */
     kiln_status (*eval)(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out);
+    /* Forward derivative. x: operands, dx: their tangents or KN_SYMBOLIC_ZERO (not all are), y: results (KN_JVP_WHOLE: made by the rule).
+     * Fills dy, KN_SYMBOLIC_ZERO on entry. Integers and bools have no tangents. */
     kiln_status (*jvp)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *dx,
                        kn_atom *y, kn_atom *dy);
-    kiln_status (*transpose)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *ct, kn_atom *ct_in);
+    /* The transposed linear map. x: operands, KN_LINEAR where the equation is linear in them; ct: cotangents of the results or
+     * KN_SYMBOLIC_ZERO (not all are). Fills ct_in for the linear operands; it is KN_SYMBOLIC_ZERO on entry (but see KN_ACCUMULATES). */
+    kiln_status (*transpose)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
+                             kn_atom *ct_in);
+    /* The equation over many lanes, at least one. axis[i]: 0 where operand x[i] has the lanes as its axis 0, KN_NO_LANES where all
+     * lanes share it (not all are shared); out_axis[k], 0 on entry, says the same of result y[k]. Each lane's bits are those of the
+     * equation on the lane alone. prim/batch.h has the parts that rules are made of. */
     kiln_status (*batch)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
                          kn_atom *y, int *out_axis);
     /* Composites: gives the equation's results in `y` by lower-level equations; `x` are the operands in b. */
@@ -99,8 +117,31 @@ struct kn_prim {
     kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
     kn_lv (*element)(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix);
+    /* KN_LOOP_CALL: the routine and its integers; results and operands are the equation's, and filled in. */
+    kiln_status (*call)(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c);
     kiln_status (*sample)(kn_sample *s); /* a random legal instance: feeds the property tests */
     const char *doc; /* one paragraph: manual and `kiln prims NAME` */
+};
+
+/* What rules of control flow ask of the layer above. Bodies are made in `prog`; flags stand for arguments without constants. */
+struct kn_rules {
+    kiln_ctx *ctx;
+    kn_prog *prog;
+    /* The forward derivative of a body. nonzero: arguments that have a tangent; wanted (may be NULL): results whose tangent must
+     * be a value. Arguments of `out`: those of the body, then the tangents; results: those of the body, then the tangents of
+     * nonzero_out. */
+    kiln_status (*jvp)(const kn_rules *r, const kn_jaxpr *body, const bool *nonzero, const bool *wanted, const kn_jaxpr **out,
+                       bool *nonzero_out);
+    /* The transpose of a body that is linear in the arguments `linear`. Arguments of `out`: the others, then the cotangents of the
+     * results ct_nonzero; results: the cotangents of the linear arguments that have nonzero_out (one flag an argument; wanted,
+     * which may be NULL, forces them). */
+    kiln_status (*transpose)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const bool *wanted,
+                             const kn_jaxpr **out, bool *nonzero_out);
+    void *memo; /* of the transformation that runs */
+    /* The body over `size` lanes. lanes: arguments that have a lane axis, as their axis 0; wanted (may be NULL): results that must have
+     * one. lanes_out: results that have it, as their axis 0. */
+    kiln_status (*batch)(const kn_rules *r, const kn_jaxpr *body, int64_t size, const bool *lanes, const bool *wanted,
+                         const kn_jaxpr **out, bool *lanes_out);
 };
 
 /* The lowering that applies to an equation, or NULL. */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the routines in the call's table. A vector is cut into, or padded to, the lane counts that the table has; lanes
+/* Calls of the functions in the call's table. A vector is cut into, or padded to, the lane counts that the table has; lanes
  * that are masked off, and padding, are fed 1. */
 #include "llvm/emit.h"
+
+#include "rt/math_table.h"
+
+#include <stddef.h>
 
 static const bool in_library[KN_N_SOPS] = {
 #define KN_SOP(name, arity, kinds, result, sleef) [KN_S_##name] = sizeof(sleef) > 1,
@@ -89,4 +93,23 @@ kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll 
         return one_by_one(e, op, d, w, args, nargs);
     }
     return best <= w ? in_parts(e, op, d, w, best, args, nargs) : padded(e, op, d, w, best, args, nargs);
+}
+
+/* ---- routines on whole arrays ---- */
+
+/* run(self, arrays, work), with run and self from table->calls[number] and the slots' pointers on the stack. */
+void kn_emit_routine(kn_emit *e, const kn_lcall *c)
+{
+    LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p};
+    uint32_t n = c->call.nout + c->call.nin;
+    if (!e->calls) e->calls = kn_entry_load(e, LLVMGetParam(e->fn, 2), offsetof(struct kiln_table, calls));
+    uint64_t at = sizeof(kn_bound) * (uint64_t)c->number;
+    kn_ll run = kn_entry_load(e, e->calls, at + offsetof(kn_bound, run)), self = kn_entry_load(e, e->calls, at + offsetof(kn_bound, self));
+    kn_ll arrays = kn_entry_room(e, LLVMArrayType2(p, n));
+    for (uint32_t i = 0; i < n; i++) {
+        kn_ll k = kn_int(e, 64, i);
+        LLVMBuildStore(e->b, kn_slot_pointer(e, c->slots[i]), LLVMBuildGEP2(e->b, p, arrays, &k, 1, ""));
+    }
+    kn_ll args[] = {self, arrays, c->work ? kn_slot_pointer(e, c->work - 1) : LLVMConstPointerNull(p)};
+    LLVMBuildCall2(e->b, LLVMFunctionType(LLVMVoidTypeInContext(e->c), params, 3, false), run, args, 3, "");
 }

@@ -12,7 +12,7 @@
  *   divide.c   integer division
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
- *   call.c     calls into the table */
+ *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays */
 #ifndef KN_LLVM_EMIT_H
 #define KN_LLVM_EMIT_H
 
@@ -61,6 +61,7 @@ typedef struct kn_emit {
     uint32_t n_functions;
     uint8_t *varying;
     kn_ll consts;     /* table->consts, once loaded */
+    kn_ll calls;      /* table->calls, once loaded */
     unsigned w;       /* lanes; 0 in plain code */
     kn_ll mask;       /* of the active lanes; NULL: all */
     kn_place_known places[KN_PLACES];
@@ -115,6 +116,7 @@ kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real); /* from f32 *
 kn_ll kn_narrow_from(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);
 kn_ll kn_emit_convert(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);
 bool kn_is_call(kn_sop op, kiln_dtype d);
+void kn_emit_routine(kn_emit *e, const kn_lcall *c);
 kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll *args, unsigned nargs);
 
 /* ---- memory.c ---- */
@@ -139,6 +141,7 @@ void kn_emit_epilogue(kn_emit *e);
 kn_ll kn_emit_stopped(kn_emit *e); /* i1: the stop flag is set */
 void kn_emit_cancelled(kn_emit *e);
 void kn_emit_tick(kn_emit *e, uint32_t scope);
+kn_ll kn_entry_room(kn_emit *e, LLVMTypeRef t); /* on the stack, made in the entry block; not set */
 kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset); /* a pointer, loaded in the entry block */
 
 #endif

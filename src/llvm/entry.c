@@ -32,6 +32,15 @@ kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset)
     return p;
 }
 
+kn_ll kn_entry_room(kn_emit *e, LLVMTypeRef t)
+{
+    kn_bb here = kn_here(e);
+    LLVMPositionBuilderAtEnd(e->b, e->entry);
+    kn_ll p = LLVMBuildAlloca(e->b, t, "");
+    LLVMPositionBuilderAtEnd(e->b, here);
+    return p;
+}
+
 static void stamp(kn_emit *e);
 
 /* Leaves the builder in the block of the program's first instruction; the entry block gets its end in the epilogue. */

@@ -252,6 +252,11 @@ static void emit_swap(kn_emit *e, const kn_linst *in)
     e->ptr[in->slot2] = p;
 }
 
+static void emit_same(kn_emit *e, kn_lv v, const kn_linst *in)
+{
+    kn_set(e, v, LLVMBuildICmp(e->b, LLVMIntEQ, kn_slot_pointer(e, in->slot), kn_slot_pointer(e, in->slot2), ""), false);
+}
+
 static void emit_point(kn_emit *e, const kn_linst *in) { e->ptr[in->slot] = kn_slot_pointer(e, in->slot2); }
 
 static void emit_const(kn_emit *e, kn_lv v, const kn_linst *in)
@@ -337,6 +342,7 @@ void kn_emit_block(kn_emit *e, const kn_lblock *b)
         case KN_L_SOP: emit_sop(e, v, in); break;
         case KN_L_LOAD: kn_emit_load(e, v, in); break;
         case KN_L_STORE: kn_emit_store(e, in); break;
+        case KN_L_SAME: emit_same(e, v, in); break;
         case KN_L_LOOP: emit_loop(e, v, in); break;
         case KN_L_LANES: kn_emit_lanes(e, v, in); break;
         case KN_L_WHILE: emit_while(e, in); break;
@@ -344,6 +350,7 @@ void kn_emit_block(kn_emit *e, const kn_lblock *b)
         case KN_L_SWAP: emit_swap(e, in); break;
         case KN_L_POINT: emit_point(e, in); break;
         case KN_L_COPY: kn_emit_copy(e, in); break;
+        case KN_L_CALL: kn_emit_routine(e, in->call); break;
         case KN_L_TICK: kn_emit_tick(e, in->index); break;
         default: kn_emit_fail(e, "instruction %d has no code", (int)in->op); break;
         }

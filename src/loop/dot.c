@@ -111,7 +111,8 @@ static void dot_registers(maker *m, const product *p)
 {
     int64_t n = kiln_type_size(p->y);
     kiln_dtype d = p->order.accumulator;
-    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), *t = KN_NEWN(&m->temp, kn_lv, p->order.k + 1);
+    int64_t lanes = p->order.lanes && p->order.run.lanes < p->order.k ? p->order.run.lanes : p->order.k;
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), *t = KN_NEWN(&m->temp, kn_lv, lanes + 1);
     if (!MAKER_TRY_MEM(m, v && t)) return;
     for (int64_t q = 0; q < n && m->status == KILN_OK; q++) {
         kn_lv out[MAX_RANK], a[MAX_RANK], b[MAX_RANK], acc = zero(m, p);
@@ -124,11 +125,11 @@ static void dot_registers(maker *m, const product *p)
         outer_index(p, 1, out, b);
         for (int64_t k = 0; k < p->order.k; k++) {
             kn_lv x = factor(m, p, 0, a, lv_int(m, k)), y = factor(m, p, 1, b, lv_int(m, k));
-            if (p->order.lanes) t[k] = multiply_add(m, p, x, y, zero(m, p));
+            if (p->order.lanes) t[k % lanes] = multiply_add(m, p, x, y, k < lanes ? zero(m, p) : t[k % lanes]);
             else acc = multiply_add(m, p, x, y, acc);
         }
         if (p->order.k == 0) acc = lv_const(m, d, (kn_scalar){.c = {0, 0}});
-        else if (p->order.lanes) acc = fold_lanes(m, KN_S_add, d, t, p->order.k, p->order.run.lanes);
+        else if (p->order.lanes) acc = fold_lanes(m, KN_S_add, d, t, lanes, p->order.run.lanes);
         v[q] = rounded(m, p, acc);
     }
     put_registers(m, p->f, p->e->out[0], v);

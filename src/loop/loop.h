@@ -19,12 +19,15 @@
  *          Each trip first asks the call's stop flag; if set, the loop ends and the entry's status is KILN_CANCELLED.
  *   if     selector i32 in 0..n-1 (out of range: the last block); every block yields the results. No params.
  *
+ * A routine on whole arrays (prim/routine.h) is called by
+ *   call   name, integers, slots written, slots read, and a slot of scratch for its workspace where it needs one. Not in lanes.
+ *
  * Rules: every operand is defined before, in the same or an enclosing block. Arithmetic as rt/scalar.h (kn_sop_eval) to the
  * bit. Loads and stores touch element `index` of the slot's current pointer; memory of bool is one byte, 0 or 1. */
 #ifndef KN_LOOP_LOOP_H
 #define KN_LOOP_LOOP_H
 
-#include "ir/prim.h"
+#include "prim/routine.h"
 #include "rt/scalar.h"
 
 typedef enum kn_lop {
@@ -32,6 +35,7 @@ typedef enum kn_lop {
     KN_L_CONST,  /* imm */
     KN_L_SOP,    /* sop of a, b, c */
     KN_L_LOAD,   /* element a of slot */
+    KN_L_SAME,   /* bool: slot points where slot2 does */
     KN_L_STORE,  /* element a of slot becomes b */
     KN_L_PARAM,  /* parameter of a block */
     KN_L_RESULT, /* of the statement a, number `index` */
@@ -42,6 +46,7 @@ typedef enum kn_lop {
     KN_L_SWAP,  /* exchange the pointers of slot and slot2; if index > 0: only where slot index - 1 points where slot2 does */
     KN_L_POINT, /* slot points where slot2 does */
     KN_L_COPY,  /* slot becomes a copy of slot2, whole; nothing happens where both pointers are equal */
+    KN_L_CALL,  /* routine on whole slots */
     KN_L_TICK   /* clock ticks since the last one are charged to scope `index` */
 } kn_lop;
 
@@ -64,6 +69,13 @@ typedef struct kn_lregion {
     kn_scalar identity; /* lanes; of the result's dtype */
 } kn_lregion;
 
+typedef struct kn_lcall {
+    kn_call call; /* its arrays are the types of the slots */
+    const uint32_t *slots; /* call.nout written, call.nin read */
+    uint32_t work;         /* slot + 1, or 0 */
+    uint32_t number;       /* of the program's calls: its place in the table */
+} kn_lcall;
+
 typedef struct kn_linst {
     kn_lop op;
     kn_sop sop;
@@ -73,6 +85,7 @@ typedef struct kn_linst {
     uint32_t slot, slot2, index;
     kn_scalar imm;
     kn_lregion *region; /* LOOP, LANES, WHILE, IF */
+    const kn_lcall *call; /* CALL */
     uint32_t scope;     /* of the equation it came from */
     kn_loc loc;
 } kn_linst;
@@ -92,6 +105,7 @@ typedef struct kn_loops {
     KN_VEC(kn_slot) slots;
     kn_lblock top;
     size_t scratch_bytes;
+    KN_VEC(const kn_lcall *) calls; /* by number */
     uint32_t n_inputs, n_outputs, n_consts;
     uint32_t n_scopes; /* ticks */
     uint32_t n_files;

@@ -16,10 +16,18 @@ frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop)
     return m->status == KILN_OK ? f : NULL;
 }
 
+/* `var` stands in the slot from now on. */
+static void stand(maker *m, frame *f, uint32_t var, uint32_t slot)
+{
+    while (m->standing.n <= slot)
+        if (!MAKER_TRY_MEM(m, kn_push(&m->temp, &m->standing, (stander){NULL, 0}))) return;
+    m->standing.v[slot] = (stander){f, var};
+}
+
 void bind_input(maker *m, frame *f, uint32_t input, place *p)
 {
-    (void)m;
     f->at[f->j->in[input]] = p;
+    if (p && p->kind == PLACE_MEMORY && p->owned) stand(m, f, f->j->in[input], p->slot);
 }
 
 void set_place(maker *m, frame *f, uint32_t var, place *p)
@@ -35,6 +43,7 @@ void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot)
     p->slot = slot;
     p->owned = true;
     f->at[var] = p;
+    stand(m, f, var, slot);
 }
 
 void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v)
@@ -47,16 +56,42 @@ void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v)
 
 bool dead_after(frame *f, uint32_t var, uint32_t pos) { return f->plan[var].last <= (int64_t)pos; }
 
-int64_t guard_last(const frame *f, uint32_t guard)
+static bool is_swapped(const maker *m, uint32_t slot)
 {
-    return guard == GUARD_DONATED ? f->donated_last : guard ? f->plan[guard - 1].last : -1;
+    for (uint32_t k = 0; k < m->swapped.n; k++)
+        if (m->swapped.v[k] == slot) return true;
+    return false;
+}
+
+/* When what stands in memory that may be that of a donated input is read last: the inputs themselves, and what was put there since,
+ * by an update in place or by a loop that carries it. */
+static int64_t donated_last(const maker *m, const frame *f)
+{
+    int64_t last = f->donated_last;
+    for (uint32_t s = 0; s < m->standing.n; s++) {
+        const stander *in = &m->standing.v[s];
+        if (in->f != f || (m->l->slots.v[s].kind != KN_SLOT_INPUT && !is_swapped(m, s))) continue;
+        if (f->plan[in->var].last > last) last = f->plan[in->var].last;
+    }
+    return last;
+}
+
+uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated)
+{
+    const var_plan *v = &f->plan[var];
+    uint32_t slot = v->want - 1;
+    *donated = v->guard == GUARD_DONATED ? donated_last(m, f) : -1;
+    if (slot < m->standing.n && m->standing.v[slot].f == f) return m->standing.v[slot].var + 1; /* an update or a loop handed it on */
+    return v->guard == GUARD_DONATED ? 0 : v->guard;
 }
 
 uint32_t slot_for(maker *m, frame *f, uint32_t var)
 {
     const var_plan *v = &f->plan[var];
     kiln_type t = f->j->vars[var].type;
-    bool free_to_use = v->want && guard_last(f, v->guard) < (int64_t)f->pos;
+    int64_t donated_last = -1;
+    uint32_t guard = v->want ? guard_of(m, f, var, &donated_last) : 0;
+    bool free_to_use = v->want && donated_last < (int64_t)f->pos && (!guard || f->plan[guard - 1].last < (int64_t)f->pos);
     return free_to_use ? v->want - 1 : new_slot(m, KN_SLOT_SCRATCH, 0, t.dtype, kiln_type_size(t));
 }
 
@@ -229,7 +264,8 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_COND: emit_cond(m, f, e); break;
         case KN_LOOP_CALL:
         case KN_LOOP_NONE:
-            if (m->status == KILN_OK)
+            if (e->prim->call) emit_call(m, f, e);
+            else if (m->status == KILN_OK)
                 m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "%s cannot be compiled (%s:%u)", e->prim->name, m->prog->files.v[e->loc.file], e->loc.line);
             break;
         }
@@ -275,25 +311,99 @@ static void want_outputs(frame *f, const uint32_t *work)
     want_through(f);
 }
 
-static bool is_swapped(const maker *m, uint32_t slot)
-{
-    for (uint32_t k = 0; k < m->swapped.n; k++)
-        if (m->swapped.v[k] == slot) return true;
-    return false;
-}
+/* An output that is not where it belongs yet. */
+typedef struct homecoming {
+    place *p;
+    uint32_t home; /* its slot: the caller's memory */
+    bool given;    /* what it is a copy of may stand in the memory of a donated input, which may be that of another output */
+} homecoming;
 
 /* `work` slots stand for the caller's memory as long as nothing has swapped them; else the result is brought home. */
-static void store_outputs(maker *m, frame *f, const uint32_t *work)
+static uint32_t find_homecomings(maker *m, frame *f, const uint32_t *work, homecoming *h)
 {
     const kn_jaxpr *j = f->j;
+    uint32_t n = 0;
+    bool donated = false;
+    for (uint32_t i = j->nconsts; i < j->nin; i++) donated = donated || (m->o.donated && m->o.donated[i - j->nconsts] && !small(m, kn_type_of(j, j->in[i])));
     for (uint32_t i = 0; i < j->nout && m->status == KILN_OK; i++) {
         place *p = place_of_atom(m, f, j->out[i]);
         if (!p || (p->kind == PLACE_MEMORY && p->slot == work[i] && !is_swapped(m, work[i]))) continue;
         kiln_type t = kn_type_of(j, j->out[i]);
         uint32_t home = is_swapped(m, work[i]) ? new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t)) : work[i];
-        m->l->exit_copies += p->kind == PLACE_MEMORY;
-        store_place(m, f, p, home);
+        if (m->status != KILN_OK) break;
+        bool given = donated && p->kind == PLACE_MEMORY && (m->l->slots.v[p->slot].kind == KN_SLOT_INPUT || is_swapped(m, p->slot));
+        h[n++] = (homecoming){p, home, given};
     }
+    return n;
+}
+
+typedef struct homecomings {
+    const homecoming *h;
+    const uint32_t *group;
+    uint32_t n;
+    kn_lv *v; /* n */
+} homecomings;
+
+static void home_body(maker *m, void *ud, const kn_lv *ix)
+{
+    const homecomings *c = ud;
+    for (uint32_t k = 0; k < c->n; k++) c->v[k] = lv_load(m, c->h[c->group[k]].p->slot, ix[0]);
+    for (uint32_t k = 0; k < c->n; k++) lv_store(m, c->h[c->group[k]].home, ix[0], c->v[k]);
+}
+
+/* Several outputs of one type may have exchanged the memory of their inputs: they are copied element by element, all of them
+ * read before the first is written. Nothing happens where all are where they belong, because the caller gave the same memory. */
+static void come_home_together(maker *m, const homecoming *h, const uint32_t *group, uint32_t n)
+{
+    homecomings c = {h, group, n, KN_NEWN(&m->temp, kn_lv, n)};
+    kn_lv all = 0;
+    if (!MAKER_TRY_MEM(m, c.v)) return;
+    for (uint32_t k = 0; k < n; k++) {
+        kn_lv same = lv_same(m, h[group[k]].home, h[group[k]].p->slot);
+        all = k ? lv_sop(m, KN_S_and, KILN_BOOL, KILN_BOOL, all, same, 0) : same;
+    }
+    kn_lv which = lv_sop(m, KN_S_convert, KILN_BOOL, KILN_I32, all, 0, 0);
+    kn_lv s = open_statement(m, KN_L_IF, 2);
+    if (m->status != KILN_OK) return;
+    region_of(m, s)->selector = which;
+    open_region_block(m, s, 0, true);
+    make_nest(m, 1, &m->l->slots.v[h[group[0]].home].elements, true, home_body, &c);
+    close_block(m);
+    open_region_block(m, s, 1, true);
+    close_block(m);
+    close_statement(m, s);
+}
+
+/* The outputs that may be in each other's memory with output i, in `group`; none of them is met again. */
+static uint32_t find_group(const maker *m, const homecoming *h, uint32_t n, uint32_t i, bool *met, uint32_t *group)
+{
+    uint32_t count = 0;
+    const kn_slot *like = &m->l->slots.v[h[i].home];
+    for (uint32_t k = i; k < n; k++) {
+        const kn_slot *s = &m->l->slots.v[h[k].home];
+        if (!h[k].given || met[k] || s->dtype != like->dtype || s->elements != like->elements) continue;
+        met[k] = true;
+        group[count++] = k;
+    }
+    return count;
+}
+
+static void store_outputs(maker *m, frame *f, const uint32_t *work)
+{
+    homecoming *h = KN_NEWN(&m->temp, homecoming, f->j->nout + 1);
+    bool *met = KN_NEWN(&m->temp, bool, f->j->nout + 1);
+    uint32_t *group = KN_NEWN(&m->temp, uint32_t, f->j->nout + 1);
+    if (!MAKER_TRY_MEM(m, h && met && group)) return;
+    uint32_t n = find_homecomings(m, f, work, h);
+    for (uint32_t i = 0; i < n; i++) m->l->exit_copies += h[i].p->kind == PLACE_MEMORY;
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
+        if (!h[i].given || met[i]) continue;
+        uint32_t count = find_group(m, h, n, i, met, group);
+        if (count > 1) come_home_together(m, h, group, count);
+        else store_place(m, f, h[i].p, h[i].home);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!h[i].given) store_place(m, f, h[i].p, h[i].home);
 }
 
 static void make_all(maker *m)

@@ -279,6 +279,17 @@ kn_lv lv_load(maker *m, uint32_t slot, kn_lv index)
     return n;
 }
 
+kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2)
+{
+    if (failed(m)) return 0;
+    kn_linst i = {.op = KN_L_SAME, .dtype = KILN_BOOL, .slot = slot, .slot2 = slot2};
+    kn_lv n = add_inst(m, i, (value_facts){.depth = innermost(m), .block = m->open.v[innermost(m)].id, .lo = INT64_MIN, .hi = INT64_MAX});
+    if (!n) return 0;
+    m->facts.v[n].base = n;
+    append_at(m, innermost(m), n);
+    return n;
+}
+
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
 {
     if (failed(m)) return;

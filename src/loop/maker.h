@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind. */
+ * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind,
+ * call.c the calls of routines on whole arrays. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -39,8 +40,8 @@ typedef struct var_plan {
     uint32_t def;      /* position of the equation that makes it; UINT32_MAX: an input */
     uint32_t def_result;
     uint32_t want;     /* slot it should be stored in, + 1; 0: any */
-    uint32_t guard;    /* the variable, + 1, that stands in that slot so far: in the way until it is dead; 0: none;
-                          GUARD_DONATED: every donated input, since the slot may be the memory of one */
+    uint32_t guard;    /* the variable, + 1, that stands in that slot at first (later: whatever `standing` says): in the way until
+                          it is dead; 0: none; GUARD_DONATED: every donated input too, since the slot may be the memory of one */
     float cost;        /* operations to compute one element where it is read */
     uint32_t reads;    /* how often an element is computed if it is not stored */
     int64_t nest;      /* the one equation whose nest reads it at its own index, or -1 */
@@ -89,6 +90,11 @@ typedef struct cut_list {
     bool many; /* more places than fit: not cut */
 } cut_list;
 
+typedef struct stander {
+    const frame *f;
+    uint32_t var;
+} stander;
+
 struct maker {
     kn_element element; /* first: rules get a pointer to it */
     kiln_ctx *ctx;
@@ -106,6 +112,7 @@ struct maker {
     uint32_t cons_cap, cons_n;
     memo *memos;
     KN_VEC(uint32_t) swapped; /* slots whose pointers change */
+    KN_VEC(stander) standing; /* per slot: the variable put there last that may be overwritten once it is dead */
     frame *frame; /* whose equation an element rule is evaluating */
     uint32_t scope;
     kn_loc loc;
@@ -124,6 +131,7 @@ kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v);
 kn_lv lv_int(maker *m, int64_t v); /* i64 */
 kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c);
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
+kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 bool lv_known(maker *m, kn_lv v, int64_t *value);
 kiln_dtype lv_dtype(const maker *m, kn_lv v);
@@ -184,7 +192,8 @@ void run_frame(maker *m, frame *f); /* emits every equation */
 frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop);
 void bind_input(maker *m, frame *f, uint32_t input, place *p);
 void set_place(maker *m, frame *f, uint32_t var, place *p);
-int64_t guard_last(const frame *f, uint32_t guard);
+/* The variable, + 1, that is in the way of `var` in its wanted slot (0: none), and when donated inputs are read last. */
+uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated_last);
 uint32_t slot_for(maker *m, frame *f, uint32_t var); /* the wanted slot, or fresh scratch */
 void count_copy(maker *m, frame *f, const kn_eqn *e, const char *why);
 void copy_slot(maker *m, uint32_t to, uint32_t from);
@@ -207,6 +216,7 @@ void emit_dot(maker *m, frame *f, const kn_eqn *e);
 void emit_update(maker *m, frame *f, const kn_eqn *e);
 void emit_while(maker *m, frame *f, const kn_eqn *e);
 void emit_cond(maker *m, frame *f, const kn_eqn *e);
+void emit_call(maker *m, frame *f, const kn_eqn *e);
 
 /* A value made in memory: its place; a result made in registers: likewise. */
 void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot);

@@ -173,10 +173,10 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
 
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n)
 {
-    const var_plan *v = &f->plan[var];
-    if (!v->guard) return true;
-    if (v->guard == GUARD_DONATED) return f->donated_last < (int64_t)roots[0].pos;
-    uint32_t guard = v->guard - 1;
+    int64_t donated_last;
+    uint32_t guard = guard_of(m, f, var, &donated_last);
+    if (donated_last >= (int64_t)roots[0].pos) return false;
+    if (!guard--) return true;
     if (f->plan[guard].last > (int64_t)roots[n - 1].pos) return false;
     for (uint32_t k = 0; k < n; k++)
         if (!same_index_only(m, f, f->j->eqns[roots[k].pos].out[roots[k].result], guard)) return false;

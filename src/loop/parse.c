@@ -20,6 +20,8 @@ typedef struct token {
     const char *first; /* where it begins */
 } token;
 
+typedef KN_VEC(uint32_t) slot_vec;
+
 typedef struct parser {
     kiln_ctx *ctx;
     kn_arena *arena;
@@ -479,7 +481,14 @@ static kiln_status definition(parser *p, kn_lblock *b)
     if (found) return statement_results(p, b, &in, at, names.v, names.n);
     const char *q = p->at;
     while (q < p->end && *q == ' ') q++;
-    if (p->t.kind == WORD && q < p->end && *q == '[') {
+    KILN_TRY(accept(p, "same", &found));
+    if (found) {
+        in.op = KN_L_SAME;
+        in.dtype = KILN_BOOL;
+        KILN_TRY(slot(p, &in.slot));
+        KILN_TRY(expect(p, ","));
+        KILN_TRY(slot(p, &in.slot2));
+    } else if (p->t.kind == WORD && q < p->end && *q == '[') {
         in.op = KN_L_LOAD;
         KILN_TRY(element(p, b, &in));
     } else {
@@ -497,14 +506,79 @@ static kiln_status definition(parser *p, kn_lblock *b)
     return KILN_OK;
 }
 
-/* swap, copy, tick, a store */
+static kiln_status signed_integer(parser *p, int64_t *out)
+{
+    kn_scalar v;
+    KILN_TRY(literal(p, KILN_I64, &v));
+    *out = v.i;
+    return KILN_OK;
+}
+
+static kiln_status slot_list(parser *p, slot_vec *list, uint32_t *n)
+{
+    bool more = true;
+    for (*n = 0; more; ++*n) {
+        uint32_t s;
+        KILN_TRY(slot(p, &s));
+        KILN_TRY_MEM(p->ctx, kn_push(p->arena, list, s));
+        KILN_TRY(accept(p, ",", &more));
+    }
+    return KILN_OK;
+}
+
+/* NAME(1, 2) out0 = in0, in1 work s3 */
+static kiln_status call(parser *p, kn_linst *in)
+{
+    kn_lcall *c = KN_NEW(p->arena, kn_lcall);
+    KILN_TRY_MEM(p->ctx, c);
+    in->op = KN_L_CALL;
+    in->call = c;
+    if (p->t.kind == WORD) c->call.routine = kn_routine_find(p->t.s, p->t.n);
+    if (!c->call.routine) return unexpected(p, "the name of a routine");
+    KILN_TRY(next(p));
+    KILN_TRY(expect(p, "("));
+    KN_VEC(int64_t) ints = {0};
+    bool done, more, work;
+    KILN_TRY(accept(p, ")", &done));
+    while (!done) {
+        int64_t v;
+        KILN_TRY(signed_integer(p, &v));
+        KILN_TRY_MEM(p->ctx, kn_push(p->arena, &ints, v));
+        KILN_TRY(accept(p, ",", &more));
+        if (!more) KILN_TRY(expect(p, ")"));
+        done = !more;
+    }
+    c->call.ints = ints.v;
+    c->call.n_ints = ints.n;
+    slot_vec slots = {0};
+    KILN_TRY(slot_list(p, &slots, &c->call.nout));
+    KILN_TRY(expect(p, "="));
+    KILN_TRY(slot_list(p, &slots, &c->call.nin));
+    KILN_TRY(accept(p, "work", &work));
+    if (work) {
+        KILN_TRY(slot(p, &c->work));
+        c->work++;
+    }
+    kn_call_array *a = KN_NEWN(p->arena, kn_call_array, slots.n);
+    KILN_TRY_MEM(p->ctx, a);
+    for (uint32_t i = 0; i < slots.n; i++) a[i] = (kn_call_array){p->l->slots.v[slots.v[i]].dtype, p->l->slots.v[slots.v[i]].elements};
+    c->call.arrays = a;
+    c->slots = slots.v;
+    c->number = p->l->calls.n;
+    KILN_TRY_MEM(p->ctx, kn_push(p->arena, &p->l->calls, c));
+    return KILN_OK;
+}
+
+/* swap, copy, tick, a call, a store */
 static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
 {
-    bool swap, copy, point, tick, condition;
+    bool swap, copy, point, tick, calls, condition;
     KILN_TRY(accept(p, "swap", &swap));
     KILN_TRY(accept(p, "copy", &copy));
     KILN_TRY(accept(p, "point", &point));
     KILN_TRY(accept(p, "tick", &tick));
+    KILN_TRY(accept(p, "call", &calls));
+    if (calls) return call(p, in);
     if (tick) {
         in->op = KN_L_TICK;
         return small(p, "the number of a scope", &in->index);
@@ -591,7 +665,7 @@ static kiln_status block(parser *p, kn_lblock *b)
 static kiln_status slot_line(parser *p)
 {
     static const char *const kinds[] = {"input", "output", "constant", "scratch"};
-    static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "point", "tick", "at", "yield"};
+    static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "point", "tick", "call", "work", "at", "yield"};
     kn_slot s = {.kind = KN_SLOT_INPUT};
     if (p->t.kind != WORD) return unexpected(p, "the name of a slot");
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

@@ -12,7 +12,9 @@
  *          %3 = mul f32 %2, 2.0
  *          out0[%1] = %3
  *        }
- *      } */
+ *      }
+ *
+ * A call of a routine: call cholesky(0, 8, 1) out0 = in0 work s2 */
 #include "base/fpmode.h"
 #include "base/text.h"
 #include "loop/loop.h"
@@ -196,6 +198,22 @@ static void operation(printer *p, kn_lv v, const kn_linst *in)
     if (kn_sops[in->sop].result == 'c') kn_text_printf(&p->t, " to %s", kiln_dtype_name(in->dtype));
 }
 
+static void names(printer *p, const uint32_t *slots, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) kn_text_printf(&p->t, "%s%s", i ? ", " : "", slot_name(p, slots[i]));
+}
+
+static void call(printer *p, const kn_lcall *c)
+{
+    kn_text_printf(&p->t, "call %s(", c->call.routine->name);
+    for (uint32_t i = 0; i < c->call.n_ints; i++) kn_text_printf(&p->t, "%s%" PRId64, i ? ", " : "", c->call.ints[i]);
+    kn_text_add(&p->t, ") ");
+    names(p, c->slots, c->call.nout);
+    kn_text_add(&p->t, " = ");
+    names(p, c->slots + c->call.nout, c->call.nin);
+    if (c->work) kn_text_printf(&p->t, " work %s", slot_name(p, c->work - 1));
+}
+
 static void place(printer *p, const kn_linst *in)
 {
     if (in->scope == p->scope && in->loc.file == p->loc.file && in->loc.line == p->loc.line && in->loc.column == p->loc.column)
@@ -222,6 +240,10 @@ static void statements(printer *p, const kn_lblock *b)
             operand(p, in->a, false);
             kn_text_char(&p->t, ']');
             break;
+        case KN_L_SAME:
+            define(p, v);
+            kn_text_printf(&p->t, " = same %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2));
+            break;
         case KN_L_STORE:
             kn_text_printf(&p->t, "%s[", slot_name(p, in->slot));
             operand(p, in->a, false);
@@ -234,6 +256,7 @@ static void statements(printer *p, const kn_lblock *b)
             break;
         case KN_L_POINT: kn_text_printf(&p->t, "point %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
         case KN_L_COPY: kn_text_printf(&p->t, "copy %s = %s", slot_name(p, in->slot), slot_name(p, in->slot2)); break;
+        case KN_L_CALL: call(p, in->call); break;
         case KN_L_TICK: kn_text_printf(&p->t, "tick %u", in->index); break;
         case KN_L_LOOP:
         case KN_L_LANES:

@@ -35,8 +35,8 @@ kn_place kn_loops_place(const kn_loops_text *where, uint32_t offset)
 
 static const char *op_name(const kn_linst *in)
 {
-    static const char *const names[] = {"none", "const", "", "load", "store", "parameter", "result",
-                                        "loop", "lanes", "while", "if", "swap", "point", "copy", "tick"};
+    static const char *const names[] = {"none", "const", "", "load", "same", "store", "parameter", "result",
+                                        "loop", "lanes", "while", "if", "swap", "point", "copy", "call", "tick"};
     if (in->op == KN_L_SOP) return in->sop > KN_S_NONE && in->sop < KN_N_SOPS ? kn_sops[in->sop].name : "operation";
     return in->op <= KN_L_TICK ? names[in->op] : "?";
 }
@@ -80,7 +80,7 @@ static kiln_status use(verifier *v, kn_lv at, kn_lv x, const char *what)
     CHECK(v, at, v->state[x] != UNDEFINED, "%s is not defined yet", what);
     CHECK(v, at, v->state[x] == VISIBLE, "%s is defined in a block that has ended", what);
     kn_lop op = v->l->inst.v[x].op;
-    CHECK(v, at, op == KN_L_CONST || op == KN_L_SOP || op == KN_L_LOAD || op == KN_L_PARAM || op == KN_L_RESULT,
+    CHECK(v, at, op == KN_L_CONST || op == KN_L_SOP || op == KN_L_LOAD || op == KN_L_SAME || op == KN_L_PARAM || op == KN_L_RESULT,
           "%s is a %s, no value", what, op_name(&v->l->inst.v[x]));
     return KILN_OK;
 }
@@ -114,6 +114,8 @@ static kiln_status operation(verifier *v, kn_lv at, const kn_linst *in)
     return KILN_OK;
 }
 
+static bool may_be_written(const kn_slot *s) { return s->kind != KN_SLOT_CONST; }
+
 static kiln_status element(verifier *v, kn_lv at, const kn_linst *in)
 {
     CHECK(v, at, in->slot < v->l->slots.n, "slot %u of %u", in->slot, v->l->slots.n);
@@ -124,7 +126,7 @@ static kiln_status element(verifier *v, kn_lv at, const kn_linst *in)
     if (index->op == KN_L_CONST)
         CHECK(v, at, index->imm.i >= 0 && index->imm.i < s->elements, "element %" PRId64 " of %" PRId64, index->imm.i, s->elements);
     if (in->op == KN_L_LOAD) return KILN_OK;
-    CHECK(v, at, s->kind == KN_SLOT_OUTPUT || s->kind == KN_SLOT_SCRATCH || s->kind == KN_SLOT_INPUT, "a store to a constant");
+    CHECK(v, at, may_be_written(s), "a store to a constant");
     KILN_TRY(typed(v, at, in->b, s->dtype, "the value stored"));
     return KILN_OK;
 }
@@ -135,6 +137,32 @@ static kiln_status two_slots(verifier *v, kn_lv at, const kn_linst *in)
     const kn_slot *a = &v->l->slots.v[in->slot], *b = &v->l->slots.v[in->slot2];
     CHECK(v, at, a->dtype == b->dtype && a->elements == b->elements, "slots of %s[%" PRId64 "] and %s[%" PRId64 "]",
           kiln_dtype_name(a->dtype), a->elements, kiln_dtype_name(b->dtype), b->elements);
+    return KILN_OK;
+}
+
+/* What a call writes overlaps nothing else of it: the slots are all different, but that operands may come twice. */
+static kiln_status call(verifier *v, kn_lv at, const kn_linst *in)
+{
+    const kn_lcall *c = in->call;
+    CHECK(v, at, c && c->call.routine && c->call.nout > 0, "without routine or result");
+    uint32_t n = c->call.nout + c->call.nin;
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK(v, at, c->slots[i] < v->l->slots.n, "slot %u of %u", c->slots[i], v->l->slots.n);
+        const kn_slot *s = &v->l->slots.v[c->slots[i]];
+        CHECK(v, at, s->dtype == c->call.arrays[i].dtype && s->elements == c->call.arrays[i].elements, "array %u is not of its slot's type", i);
+        CHECK(v, at, i >= c->call.nout || may_be_written(s), "a constant is written");
+        for (uint32_t k = 0; k < i && k < c->call.nout; k++) CHECK(v, at, c->slots[k] != c->slots[i], "result %u is used twice", k);
+        CHECK(v, at, c->work != c->slots[i] + 1, "the workspace is an array of the call");
+    }
+    CHECK(v, at, c->number < v->l->calls.n && v->l->calls.v[c->number] == c, "number %u is not its own", c->number);
+    size_t bytes, room = 0;
+    KILN_TRY(c->call.routine->bind(v->ctx, NULL, &c->call, NULL, &bytes));
+    if (c->work) {
+        CHECK(v, at, c->work <= v->l->slots.n && v->l->slots.v[c->work - 1].kind == KN_SLOT_SCRATCH, "the workspace is no scratch");
+        const kn_slot *s = &v->l->slots.v[c->work - 1];
+        CHECK(v, at, kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &room), "a workspace of %" PRId64 " elements", s->elements);
+    }
+    CHECK(v, at, room >= bytes, "a workspace of %zu bytes where %zu are needed", room, bytes);
     return KILN_OK;
 }
 
@@ -223,6 +251,7 @@ static kiln_status lane_rules(verifier *v, const kn_lblock *b)
         case KN_L_SWAP:
         case KN_L_POINT:
         case KN_L_COPY:
+        case KN_L_CALL:
         case KN_L_TICK: return fail(v, at, "inside code that runs in lanes");
         default: break;
         }
@@ -333,12 +362,17 @@ static kiln_status instruction(verifier *v, kn_lv at)
     case KN_L_LANES:
     case KN_L_WHILE:
     case KN_L_IF: KILN_TRY(statement(v, at, in)); break;
+    case KN_L_SAME:
+        CHECK(v, at, in->dtype == KILN_BOOL, "gives bool");
+        KILN_TRY(two_slots(v, at, in));
+        return define(v, at, KN_L_NONE, at);
     case KN_L_SWAP:
         CHECK(v, at, in->index <= v->l->slots.n, "slot %u of %u", in->index - 1, v->l->slots.n);
         KILN_TRY(two_slots(v, at, in));
         break;
     case KN_L_POINT:
     case KN_L_COPY: KILN_TRY(two_slots(v, at, in)); break;
+    case KN_L_CALL: KILN_TRY(call(v, at, in)); break;
     case KN_L_TICK: CHECK(v, at, in->index < v->l->n_scopes, "scope %u of %u", in->index, v->l->n_scopes); break;
     default: return fail(v, at, "stands among the instructions of a block");
     }

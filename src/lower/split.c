@@ -111,7 +111,7 @@ static void take_flat(scope *s, const kn_eqn *e, const kn_atom *y)
 
 /* ---- equations ---- */
 
-enum { NO_PAIRS = UINT32_MAX };
+static const uint32_t NO_PAIRS = UINT32_MAX;
 /* Arguments from number `pairs` on are two each of what is compared. */
 static kiln_status split_body(splitting *sp, const kn_jaxpr *j, uint32_t pairs, const kn_jaxpr **out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optimization_barrier: nothing moves across it. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -19,6 +20,7 @@ KILN_PRIM(optimization_barrier) = {
     .type = type_barrier,
     .eval = kn_eval_identity,
     .element = kn_element_identity,
+    .batch = kn_batch_each,
     .sample = kn_sample_barrier,
     .doc = "The operands; passes keep what stands before it apart from what stands behind.",
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements as bits: bitcast_convert_type, reduce_precision, nextafter, the total order of floats. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -169,6 +170,7 @@ KILN_PRIM(bitcast_convert_type) = {
     .eval = eval_bitcast,
     .element = element_bitcast,
     .lower_complex = lower_complex_bitcast,
+    .batch = kn_batch_full,
     .sample = kn_sample_bitcast,
     .doc = "The same bits as another element type. Wider to narrower appends a dimension, narrower to wider takes the last one away; the "
            "lowest bits come first.",
@@ -224,6 +226,7 @@ TOTAL(lt_to, lt)
 #define ORDER(id, text)                                                                                               \
     {                                                                                                                  \
         .name = #id, .nin = 2, .nout = 1, .flags = KN_LEVEL_TRACED, .type = type_total, .lower = lower_##id,           \
+        .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
 KILN_PRIM(eq_to) = ORDER(eq_to, "Equal in the total order of floats: the same bits.");
@@ -263,6 +266,7 @@ KILN_PRIM(nextafter) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_nextafter,
     .lower = lower_nextafter,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "The next float after the first operand towards the second.",
 };
@@ -317,6 +321,7 @@ KILN_PRIM(reduce_precision) = {
     KN_PARAMS(precision_params),
     .type = type_precision,
     .lower = lower_precision,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_reduce_precision,
     .doc = "Rounds to a float of fewer exponent and mantissa bits: to nearest even, too large becomes infinite, below the normal numbers "
            "becomes zero.",

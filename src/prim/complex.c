@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -32,6 +33,7 @@ KILN_PRIM(complex) = {
     .loop = KN_LOOP_PARTS,
     .type = type_complex,
     .eval = eval_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The complex number of a real and an imaginary part.",
 };
@@ -59,7 +61,8 @@ static kn_lv element_part(kn_element *m, const kn_eqn *e, uint32_t result, const
 #define PART(id, text)                                                                                                \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .loop = KN_LOOP_ELEMENT, .type = type_part,         \
-        .eval = eval_part, .element = element_part, .sample = kn_sample_complex, .doc = (text)                                                                     \
+        .eval = eval_part, .element = element_part, .batch = kn_batch_elementwise, .sample = kn_sample_complex,        \
+        .doc = (text)                                                                                                  \
     }
 KILN_PRIM(real) = PART(real, "The real part.");
 KILN_PRIM(imag) = PART(imag, "The imaginary part.");
@@ -91,6 +94,7 @@ KILN_PRIM(conj) = {
     KN_PARAMS(conj_params),
     .type = type_conj,
     .lower = lower_conj,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The conjugate: the imaginary part changes its sign.",
 };
@@ -110,6 +114,7 @@ KILN_PRIM(hypot) = {
     .type = type_reals,
     .eval = kn_eval_sop,
     .element = kn_element_sop,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Square root of the sum of two squares, without overflow on the way; within 1 ULP.",
 };
@@ -123,6 +128,7 @@ KILN_PRIM(fma) = {
     .type = type_reals,
     .eval = kn_eval_sop,
     .element = kn_element_sop,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "a * b + c with one rounding.",
 };

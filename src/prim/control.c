@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* while and cond. */
+#include "prim/batch_control.h"
 #include "prim/control.h"
 #include "prim/common.h"
 #include "prim/sample.h"
@@ -31,6 +32,14 @@ kn_while_parts kn_while_parts_of(const kn_eqn *e)
 {
     const kn_param *p = e->params;
     return (kn_while_parts){p[WHILE_COND].jaxpr, p[WHILE_BODY].jaxpr, (uint32_t)p[WHILE_COND_CONSTS].i, (uint32_t)p[WHILE_BODY_CONSTS].i};
+}
+
+void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_consts, const kn_jaxpr *body, uint32_t body_consts)
+{
+    params[WHILE_BODY] = KN_JAXPR(body);
+    params[WHILE_BODY_CONSTS] = KN_INT(body_consts);
+    params[WHILE_COND] = KN_JAXPR(cond);
+    params[WHILE_COND_CONSTS] = KN_INT(cond_consts);
 }
 
 static kiln_status type_while(kn_typing *t)
@@ -111,6 +120,7 @@ KILN_PRIM(while) = {
     .loop = KN_LOOP_WHILE,
     .type = type_while,
     .eval = eval_while,
+    .batch = kn_batch_while,
     .sample = kn_sample_while,
     .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "
            "of the body, first carries; results: last carries.",
@@ -161,6 +171,7 @@ KILN_PRIM(cond) = {
     .loop = KN_LOOP_COND,
     .type = type_cond,
     .eval = eval_cond,
+    .batch = kn_batch_cond,
     .sample = kn_sample_cond,
     .doc = "Runs the branch that the first operand names, clamped into range, on the other operands.",
 };

@@ -23,4 +23,12 @@ typedef struct kn_scan_parts {
 } kn_scan_parts;
 kn_scan_parts kn_scan_parts_of(const kn_eqn *e);
 
+/* Parameters of such equations. n: how many constants, carries and arrays; ys: stacked results. Length, direction and unrolling are
+ * those of `like`, whose primitive's parameters `params` has room for. */
+kiln_status kn_scan_params(kiln_ctx *ctx, kn_arena *arena, const kn_eqn *like, const kn_jaxpr *body, const uint32_t n[3], uint32_t ys,
+                           kn_param *params);
+enum { KN_SCAN_PARAMS = 10, KN_WHILE_PARAMS = 4 };
+void kn_scan_plain(int64_t length, bool reverse, kn_param *params); /* fills what kn_scan_params takes from `like` */
+void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_consts, const kn_jaxpr *body, uint32_t body_consts);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fft: transforms over the last dimensions. Computed in double, rounded once. */
 #include "rt/fft.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -148,6 +149,7 @@ KILN_PRIM(fft) = {
     .loop = KN_LOOP_CALL,
     .type = type_fft,
     .eval = eval_fft,
+    .batch = kn_batch_full,
     .sample = kn_sample_fft,
     .doc = "Discrete Fourier transform over the last dimensions: forward, inverse (divided by the number of elements), of real numbers to "
            "the first half of their spectrum, and back.",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cholesky and triangular_solve over the last two dimensions, computed in double (complex too) and rounded once; sums run in the
  * order of their index. */
+#include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/routine.h"
 #include "prim/sample.h"
 
 #include <math.h>
@@ -9,16 +11,6 @@
 typedef struct cx {
     double re, im;
 } cx;
-static cx load(const kiln_array *a, int64_t k)
-{
-    kn_scalar v = kn_scalar_load(a->type.dtype, a->data, k);
-    return kiln_dtype_kind(a->type.dtype) == 'c' ? (cx){v.c[0], v.c[1]} : (cx){v.f, 0};
-}
-static void store(kiln_array *a, int64_t k, cx v)
-{
-    bool complex = kiln_dtype_kind(a->type.dtype) == 'c';
-    kn_scalar_store(a->type.dtype, a->data, k, complex ? (kn_scalar){.c = {v.re, v.im}} : (kn_scalar){.f = v.re});
-}
 static cx minus_product(cx s, cx a, cx b, bool complex) /* s - a b */
 {
     if (!complex) return (cx){s.re - a.re * b.re, 0};
@@ -72,22 +64,52 @@ static void factor(cx *a, int64_t n, bool complex)
         }
 }
 
-static kiln_status eval_cholesky(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+/* complex, size, matrices */
+typedef struct cholesky {
+    kn_parts_kind kind;
+    int64_t n, batch;
+} cholesky;
+
+static kiln_status bind_cholesky(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
 {
-    (void)j, (void)e;
-    kiln_type t = in[0]->type;
-    int64_t n = t.dims[t.rank - 1], total = kiln_type_size(t);
-    if (total == 0) return KILN_OK;
-    size_t bytes = (size_t)(n * n) * sizeof(cx);
-    cx *a = kn_new(&ev->ctx->alloc, bytes);
-    KILN_TRY_MEM(ev->ctx, a);
-    for (int64_t b = 0; b < total; b += n * n) {
-        for (int64_t k = 0; k < n * n; k++) a[k] = load(in[0], b + k);
-        factor(a, n, kiln_dtype_kind(t.dtype) == 'c');
-        for (int64_t k = 0; k < n * n; k++) store(out[0], b + k, a[k]);
-    }
-    kn_free(&ev->ctx->alloc, a, bytes);
+    kn_parts_kind kind;
+    size_t at;
+    KN_CALL_CHECK(ctx, c, c->n_ints == 3 && c->nout + c->nin >= 2 && kn_parts_kind_of(c->arrays[0].dtype, c->ints[0] != 0, &kind));
+    int64_t n = c->ints[1], batch = c->ints[2], all = kn_call_product((int64_t[]){batch, n, n}, 3);
+    uint32_t each = kn_parts_count(kind);
+    *work_bytes = 0;
+    KN_CALL_CHECK(ctx, c, c->nout == each && c->nin == each && all >= 0 && kn_parts_fit(c, kind, 0, all) && kn_parts_fit(c, kind, each, all));
+    KN_CALL_CHECK(ctx, c, all == 0 || kn_call_room(work_bytes, n * n, sizeof(cx), &at));
+    if (!arena) return KILN_OK;
+    cholesky *s = KN_NEW(arena, cholesky);
+    KILN_TRY_MEM(ctx, s);
+    *s = (cholesky){kind, n, all ? batch : 0};
+    *self = s;
     return KILN_OK;
+}
+
+static void run_cholesky(const void *self, void *const *arrays, void *work)
+{
+    const cholesky *s = self;
+    kn_parts y = kn_parts_at(s->kind, arrays, 0), x = kn_parts_at(s->kind, arrays, kn_parts_count(s->kind));
+    int64_t n = s->n;
+    cx *a = work;
+    for (int64_t b = 0; b < s->batch * n * n; b += n * n) {
+        for (int64_t k = 0; k < n * n; k++) kn_parts_load(&x, b + k, &a[k].re, &a[k].im);
+        factor(a, n, s->kind.complex);
+        for (int64_t k = 0; k < n * n; k++) kn_parts_store(&y, b + k, a[k].re, a[k].im);
+    }
+}
+
+extern const kn_routine kn_routine_cholesky;
+const kn_routine kn_routine_cholesky = {"cholesky", bind_cholesky, run_cholesky};
+
+static kiln_status call_cholesky(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
+{
+    kiln_type t = kn_in_type(j, e, 0);
+    int64_t n = t.dims[t.rank - 1], batch = kiln_type_size((kiln_type){KILN_BOOL, t.rank - 2, t.dims});
+    c->routine = &kn_routine_cholesky;
+    return kn_call_ints(ctx, arena, c, (int64_t[]){kiln_dtype_kind(t.dtype) == 'c', n, batch}, 3);
 }
 
 KILN_PRIM(cholesky) = {
@@ -97,7 +119,9 @@ KILN_PRIM(cholesky) = {
     .flags = KN_EXPENSIVE,
     .loop = KN_LOOP_CALL,
     .type = type_cholesky,
-    .eval = eval_cholesky,
+    .eval = kn_eval_call,
+    .call = call_cholesky,
+    .batch = kn_batch_full,
     .sample = kn_sample_cholesky,
     .doc = "The lower factor L of matrices L L^H, of which the lower triangle is read; NaN where one is not positive definite.",
 };
@@ -127,55 +151,111 @@ static kiln_status type_solve(kn_typing *t)
     return kn_typing_like(t, 0, b.dtype, b);
 }
 
-/* Entry (i, k) of op(a), only asked for inside its triangle. */
-typedef struct triangle {
-    const kiln_array *a;
-    int64_t at, n;
-    bool transpose, conjugate, complex, unit;
-} triangle;
-static cx entry(const triangle *t, int64_t i, int64_t k)
+/* complex, left, lower, transpose, conjugate, unit; size of a, other dimension of b, matrices */
+enum { I_COMPLEX, I_LEFT, I_LOWER, I_TRANSPOSE, I_CONJUGATE, I_UNIT, I_SIZE, I_OTHER, I_BATCH, I_COUNT };
+typedef struct solve {
+    kn_parts_kind kind;
+    bool left, lower, transpose, conjugate, unit; /* lower: of op(a) */
+    int64_t n, other, batch;
+} solve;
+
+static kiln_status bind_solve(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
 {
-    if (i == k && t->unit) return (cx){1, 0};
-    cx v = load(t->a, t->at + (t->transpose ? k * t->n + i : i * t->n + k));
-    if (t->conjugate) v.im = -v.im;
-    return v;
+    kn_parts_kind kind;
+    size_t at;
+    const int64_t *v = c->ints;
+    KN_CALL_CHECK(ctx, c, c->n_ints == I_COUNT && c->nout + c->nin >= 3 && kn_parts_kind_of(c->arrays[0].dtype, v[I_COMPLEX] != 0, &kind));
+    int64_t n = v[I_SIZE], as = kn_call_product((int64_t[]){v[I_BATCH], n, n}, 3), bs = kn_call_product((int64_t[]){v[I_BATCH], n, v[I_OTHER]}, 3);
+    uint32_t each = kn_parts_count(kind);
+    *work_bytes = 0;
+    KN_CALL_CHECK(ctx, c, c->nout == each && c->nin == 2 * each && as >= 0 && bs >= 0 && kn_parts_fit(c, kind, 0, bs) && kn_parts_fit(c, kind, each, as) &&
+                              kn_parts_fit(c, kind, 2 * each, bs));
+    KN_CALL_CHECK(ctx, c, bs == 0 || kn_call_room(work_bytes, n * (n + 1), sizeof(cx), &at));
+    if (!arena) return KILN_OK;
+    solve *s = KN_NEW(arena, solve);
+    KILN_TRY_MEM(ctx, s);
+    /* x op(a) = b is op(a)^T x^T = b^T: the rows of b are solved with the other transpose */
+    bool left = v[I_LEFT], transpose = left ? v[I_TRANSPOSE] : !v[I_TRANSPOSE];
+    *s = (solve){kind, left, transpose != (v[I_LOWER] != 0), transpose, v[I_CONJUGATE], v[I_UNIT], n, v[I_OTHER], bs ? v[I_BATCH] : 0};
+    *self = s;
+    return KILN_OK;
 }
 
-/* Solves op(a) x = b for one vector of n entries, `step` apart in x, by substitution: forward where op(a) is lower. */
-static void substitute(const triangle *t, bool lower, cx *x)
+/* op(a), of which one triangle is read. */
+static void load_triangle(const solve *s, const kn_parts *a, int64_t at, cx *t)
 {
-    for (int64_t q = 0; q < t->n; q++) {
-        int64_t i = lower ? q : t->n - 1 - q;
-        cx s = x[i];
-        for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : t->n); k++) s = minus_product(s, entry(t, i, k), x[k], t->complex);
-        x[i] = t->unit ? s : quotient(s, entry(t, i, i), t->complex);
+    int64_t n = s->n;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = s->lower ? 0 : i; k < (s->lower ? i + 1 : n); k++) {
+            cx *v = &t[i * n + k];
+            if (i == k && s->unit) {
+                *v = (cx){1, 0};
+                continue;
+            }
+            kn_parts_load(a, at + (s->transpose ? k * n + i : i * n + k), &v->re, &v->im);
+            if (s->conjugate) v->im = -v->im;
+        }
+}
+
+/* Solves t x = b for one vector by substitution: forward where t is lower. */
+static void substitute(const solve *s, const cx *t, cx *x)
+{
+    int64_t n = s->n;
+    for (int64_t q = 0; q < n; q++) {
+        int64_t i = s->lower ? q : n - 1 - q;
+        cx sum = x[i];
+        for (int64_t k = s->lower ? 0 : i + 1; k < (s->lower ? i : n); k++) sum = minus_product(sum, t[i * n + k], x[k], s->kind.complex);
+        x[i] = s->unit ? sum : quotient(sum, t[i * n + i], s->kind.complex);
     }
 }
 
-static kiln_status eval_solve(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+static void run_solve(const void *self, void *const *arrays, void *work)
 {
-    (void)j;
-    const kn_param *p = e->params;
-    bool left = p[SOLVE_LEFT].b, lower = p[SOLVE_LOWER].b, transpose = p[SOLVE_TRANSPOSE].b;
-    kiln_type b = in[1]->type;
-    int64_t total = kiln_type_size(b), rows = b.dims[b.rank - 2], columns = b.dims[b.rank - 1], n = left ? rows : columns, count = left ? columns : rows;
-    if (total == 0) return KILN_OK;
-    cx *x = kn_new(&ev->ctx->alloc, (size_t)n * sizeof *x);
-    KILN_TRY_MEM(ev->ctx, x);
-    /* x op(a) = b is op(a)^T x^T = b^T: the rows of b are solved with the other transpose */
-    triangle t = {in[0], 0, n, left ? transpose : !transpose, p[SOLVE_CONJUGATE].b, kiln_dtype_kind(b.dtype) == 'c', p[SOLVE_UNIT].b};
-    int64_t step = left ? columns : 1, next = left ? 1 : columns;
-    for (int64_t m = 0; m < total / (rows * columns); m++) {
-        t.at = m * n * n;
-        for (int64_t c = 0; c < count; c++) {
-            int64_t first = m * rows * columns + c * next;
-            for (int64_t i = 0; i < n; i++) x[i] = load(in[1], first + i * step);
-            substitute(&t, lower != t.transpose, x);
-            for (int64_t i = 0; i < n; i++) store(out[0], first + i * step, x[i]);
+    const solve *s = self;
+    uint32_t each = kn_parts_count(s->kind);
+    kn_parts y = kn_parts_at(s->kind, arrays, 0), a = kn_parts_at(s->kind, arrays, each), b = kn_parts_at(s->kind, arrays, 2 * each);
+    int64_t n = s->n, step = s->left ? s->other : 1, next = s->left ? 1 : n;
+    cx *t = work, *x = t + n * n;
+    for (int64_t m = 0; m < s->batch; m++) {
+        load_triangle(s, &a, m * n * n, t);
+        for (int64_t c = 0; c < s->other; c++) {
+            int64_t first = m * n * s->other + c * next;
+            for (int64_t i = 0; i < n; i++) kn_parts_load(&b, first + i * step, &x[i].re, &x[i].im);
+            substitute(s, t, x);
+            for (int64_t i = 0; i < n; i++) kn_parts_store(&y, first + i * step, x[i].re, x[i].im);
         }
     }
-    kn_free(&ev->ctx->alloc, x, (size_t)n * sizeof *x);
-    return KILN_OK;
+}
+
+extern const kn_routine kn_routine_triangular_solve;
+const kn_routine kn_routine_triangular_solve = {"triangular_solve", bind_solve, run_solve};
+
+static kiln_status call_solve(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
+{
+    const kn_param *p = e->params;
+    kiln_type b = kn_in_type(j, e, 1);
+    int64_t rows = b.dims[b.rank - 2], columns = b.dims[b.rank - 1], batch = kiln_type_size((kiln_type){KILN_BOOL, b.rank - 2, b.dims});
+    bool left = p[SOLVE_LEFT].b;
+    c->routine = &kn_routine_triangular_solve;
+    int64_t ints[I_COUNT] = {kiln_dtype_kind(b.dtype) == 'c', left, p[SOLVE_LOWER].b, p[SOLVE_TRANSPOSE].b, p[SOLVE_CONJUGATE].b, p[SOLVE_UNIT].b,
+                             left ? rows : columns, left ? columns : rows, batch};
+    return kn_call_ints(ctx, arena, c, ints, I_COUNT);
+}
+
+/* One matrix that all lanes share solves all their right sides at once: each is solved by itself in any case. */
+static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kiln_type t = kn_in_type(j, e, 1);
+    if (axis[0] != KN_NO_LANES || t.rank != 2) return kn_batch_full(r, b, j, e, x, axis, y, out_axis);
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    bool left = e->params[SOLVE_LEFT].b;
+    int64_t rows = t.dims[0], columns = t.dims[1], n = m.size;
+    kn_atom v = left ? kn_lanes_move(&m, x[1], 0, 1) : x[1];
+    v = kn_low_reshape(&m.l, v, 2, left ? (int64_t[]){rows, n * columns} : (int64_t[]){n * rows, columns});
+    v = kn_low_op(&m.l, e->prim, e->params, (kn_atom[]){x[0], v}, 2);
+    v = kn_low_reshape(&m.l, v, 3, left ? (int64_t[]){rows, n, columns} : (int64_t[]){n, rows, columns});
+    y[0] = left ? kn_lanes_move(&m, v, 1, 0) : v;
+    return m.l.status;
 }
 
 KILN_PRIM(triangular_solve) = {
@@ -186,7 +266,9 @@ KILN_PRIM(triangular_solve) = {
     KN_PARAMS(solve_params),
     .loop = KN_LOOP_CALL,
     .type = type_solve,
-    .eval = eval_solve,
+    .eval = kn_eval_call,
+    .call = call_solve,
+    .batch = batch_solve,
     .sample = kn_sample_triangular_solve,
     .doc = "Solves op(a) x = b (left_side) or x op(a) = b with triangular matrices a, of which one triangle is read; op transposes, "
            "conjugates.",

@@ -118,6 +118,7 @@ KILN_PRIM(cumlogsumexp) = {
     KN_PARAMS(cumulative_params),
     .type = type_cumlogsumexp,
     .lower = lower_cumlogsumexp,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_cumulative,
     .doc = "Running log of the sum of exponentials along `axis`, from its end when `reverse`; 16-bit floats are summed in f32.",
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over dimensions and running reductions along one. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
 #include "prim/sample.h"
@@ -42,7 +43,9 @@ static kiln_status eval_reduce(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, 
 #define REDUCE(id, sop, spec, rule, text)                                                                             \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(spec), .scalar_op = KN_S_##sop, .loop = KN_LOOP_REDUCE,            \
-        .type = (rule), .eval = eval_reduce, .lower_complex = kn_lower_complex_reduce, .sample = kn_sample_reduce,      \
+        .type = (rule), .eval = eval_reduce, .lower_complex = kn_lower_complex_reduce,                                    \
+        .batch = kn_batch_dimensions,                                                                                 \
+        .sample = kn_sample_reduce,                                                                                   \
         .doc = (text)                                                                                                  \
     }
 KILN_PRIM(reduce_sum) = REDUCE(reduce_sum, add, reduce_sharded, type_number, "Sum over the listed dimensions; 0 where there is nothing.");
@@ -100,7 +103,9 @@ static kiln_status eval_cumulative(kn_eval *ev, const kn_jaxpr *j, const kn_eqn 
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(cumulative_params), .scalar_op = KN_S_##sop,                       \
         .loop = KN_LOOP_CUMULATE, .type = (rule), .eval = eval_cumulative,                                             \
-        .lower_complex = kn_lower_complex_cumulative, .sample = kn_sample_cumulative,                                  \
+        .lower_complex = kn_lower_complex_cumulative,                                                                 \
+        .batch = kn_batch_dimensions,                                                                                 \
+        .sample = kn_sample_cumulative,                                                                               \
         .doc = (text)                                                                                                  \
     }
 KILN_PRIM(cumsum) = CUMULATIVE(cumsum, add, type_cumulative_number, "Running sum along `axis`, from its end when `reverse`.");

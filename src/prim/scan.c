@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan: a body repeated over the slices of arrays along dimension 0, carrying values. The counts of constants and carries
  * stand in num_consts and num_carry, or follow from ft_in, whose three groups hold one leaf an operand. */
+#include "prim/batch_control.h"
 #include "prim/common.h"
 #include "prim/control.h"
 #include "prim/lowering.h"
@@ -68,6 +69,42 @@ kn_scan_parts kn_scan_parts_of(const kn_eqn *e)
     p.xs = e->nin - p.consts - p.carries;
     p.ys = e->nout - p.carries;
     return p;
+}
+
+/* A tuple of tuples of None, one None an operand: the groups of ft_in and ft_out. */
+static kiln_status tree_of(kiln_ctx *ctx, kn_arena *arena, const uint32_t *n, uint32_t groups_n, kn_param *out)
+{
+    kn_param *group = KN_NEWN(arena, kn_param, groups_n);
+    KILN_TRY_MEM(ctx, group);
+    for (uint32_t g = 0; g < groups_n; g++) {
+        kn_param *leaf = KN_NEWN(arena, kn_param, n[g]);
+        KILN_TRY_MEM(ctx, leaf);
+        for (uint32_t i = 0; i < n[g]; i++) leaf[i] = KN_NONE;
+        group[g] = KN_TUPLE(n[g], leaf);
+    }
+    *out = KN_TUPLE(groups_n, group);
+    return KILN_OK;
+}
+
+void kn_scan_plain(int64_t length, bool reverse, kn_param *params)
+{
+    for (uint32_t i = 0; i < KN_SCAN_PARAMS; i++) params[i] = KN_NONE;
+    params[SCAN_LENGTH] = KN_INT(length);
+    params[SCAN_REVERSE] = KN_BOOL(reverse);
+    params[SCAN_UNROLL] = KN_INT(1);
+}
+
+kiln_status kn_scan_params(kiln_ctx *ctx, kn_arena *arena, const kn_eqn *like, const kn_jaxpr *body, const uint32_t n[3], uint32_t ys,
+                           kn_param *params)
+{
+    const uint32_t results[2] = {n[1], ys};
+    if (like) memcpy(params, like->params, KN_SCAN_PARAMS * sizeof *params);
+    params[SCAN_SPLIT] = params[SCAN_LINEAR] = KN_NONE;
+    params[SCAN_JAXPR] = KN_JAXPR(body);
+    params[SCAN_CONSTS] = KN_INT(n[0]);
+    params[SCAN_CARRY] = KN_INT(n[1]);
+    KILN_TRY(tree_of(ctx, arena, n, 3, &params[SCAN_FT_IN]));
+    return tree_of(ctx, arena, results, 2, &params[SCAN_FT_OUT]);
 }
 
 static kiln_type row(kiln_type t) { return (kiln_type){t.dtype, t.rank - 1, t.rank > 1 ? t.dims + 1 : NULL}; }
@@ -310,6 +347,7 @@ KILN_PRIM(scan) = {
     .type = type_scan,
     .eval = eval_scan,
     .lower = lower_scan,
+    .batch = kn_batch_scan,
     .sample = kn_sample_scan,
     .doc = "Runs the body `length` times over the slices of arrays along dimension 0 (from the end when `reverse`), carrying values; "
            "what the body gives beyond the carries is stacked. Operands: constants, first carries, arrays; results: last carries, "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* select_n and clamp. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -61,6 +62,19 @@ static kn_lv element_select_n(kn_element *m, const kn_eqn *e, uint32_t result, c
     return m->op(m, KN_S_select, d, d, which, yes, no);
 }
 
+/* A choice that all lanes share, by one scalar, stays one. */
+static kiln_status batch_select_n(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, in);
+    bool shared = !kn_has_lanes(&m, 0) && kn_in_type(j, e, 0).rank == 0;
+    in[0] = shared ? x[0] : kn_lanes_widened(&m, 0, kn_out_type(j, e, 0));
+    for (uint32_t i = 1; i < e->nin; i++) in[i] = kn_lanes_full(&m, i);
+    return kn_lanes_emit(&m, NULL, in, y);
+}
+
 KILN_PRIM(select_n) = {
     .name = "select_n",
     .nin = KN_VARIADIC,
@@ -70,6 +84,7 @@ KILN_PRIM(select_n) = {
     .type = type_select_n,
     .eval = eval_select_n,
     .element = element_select_n,
+    .batch = batch_select_n,
     .sample = kn_sample_select_n,
     .doc = "Element by element, the case that the first operand names: false 0, true 1, or an i32 index; indices outside count as "
            "the nearest case.",
@@ -104,6 +119,18 @@ static kn_lv element_clamp(kn_element *m, const kn_eqn *e, uint32_t result, cons
     return m->op(m, KN_S_min, d, d, m->op(m, KN_S_max, d, d, x[1], x[0], 0), x[2], 0);
 }
 
+static kiln_status batch_clamp(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_atom in[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        bool scalar = i != 1 && !kn_has_lanes(&m, i) && kn_in_type(j, e, i).rank == 0;
+        in[i] = scalar ? x[i] : kn_lanes_widened(&m, i, kn_out_type(j, e, 0));
+    }
+    return kn_lanes_emit(&m, NULL, in, y);
+}
+
 KILN_PRIM(clamp) = {
     .name = "clamp",
     .nin = 3,
@@ -113,6 +140,7 @@ KILN_PRIM(clamp) = {
     .type = type_clamp,
     .eval = eval_clamp,
     .element = element_clamp,
+    .batch = batch_clamp,
     .sample = kn_sample_elementwise,
     .doc = "min(max(x, low), high) of low, x, high; the bounds are scalars or have x's shape. NaN wins.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same elements in another shape: broadcast_in_dim, reshape, squeeze, transpose, rev; and iota, which has shape only.
  * Each rule pair is an index map: which element of the operand stands at an index of the result. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -24,9 +25,13 @@ static int64_t offset(kiln_type x, const int64_t *ix)
 
 #define MOVING(id, spec, type_rule, eval_rule, element_rule, text)                                                    \
     {                                                                                                                  \
-        .name = #id, .nin = 1, .nout = 1, .flags = KN_MOVES | KN_BY_PARTS, KN_PARAMS(spec), .loop = KN_LOOP_ELEMENT,                 \
-        .type = (type_rule), .eval = (eval_rule), .element = (element_rule), .sample = kn_sample_##id, .doc = (text)   \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_MOVES | KN_BY_PARTS, KN_PARAMS(spec), .loop = KN_LOOP_ELEMENT,   \
+        .type = (type_rule), .eval = (eval_rule), .element = (element_rule),                                           \
+        .batch = batch_##id,                                                                                           \
+        .sample = kn_sample_##id, .doc = (text)                                                                        \
     }
+#define batch_squeeze kn_batch_dimensions
+#define batch_rev kn_batch_dimensions
 
 /* ---- broadcast_in_dim ---- */
 
@@ -81,6 +86,19 @@ static kn_lv element_broadcast(kn_element *m, const kn_eqn *e, uint32_t result, 
     kn_lv from[KN_MAX_RANK];
     for (uint32_t d = 0; d < x.rank; d++) from[d] = x.dims[d] == 1 ? m->integer(m, 0) : ix[at[d]];
     return m->operand(m, e, 0, from);
+}
+static kiln_status batch_broadcast_in_dim(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    uint32_t n = p[BROADCAST_DIMENSIONS].n, rank = p[BROADCAST_SHAPE].n;
+    int64_t dims[KN_MAX_RANK + 1] = {m.size};
+    if (rank) memcpy(dims + 1, kn_ints(&p[BROADCAST_SHAPE]), rank * sizeof *dims);
+    p[BROADCAST_DIMENSIONS] = KN_INTS(n + 1, kn_lanes_behind(&m, 0, kn_ints(&p[BROADCAST_DIMENSIONS]), n));
+    p[BROADCAST_SHAPE] = KN_INTS(rank + 1, dims);
+    return kn_lanes_emit(&m, p, x, y);
 }
 KILN_PRIM(broadcast_in_dim) = MOVING(broadcast_in_dim, broadcast_params, type_broadcast, eval_broadcast, element_broadcast,
                                      "Repeats the operand: its dimension i becomes dimension broadcast_dimensions[i] of the "
@@ -180,6 +198,20 @@ static kn_lv element_reshape(kn_element *m, const kn_eqn *e, uint32_t result, co
     for (uint32_t d = 0; d < x.rank; d++) from[order ? order[d] : d] = at[d];
     return m->operand(m, e, 0, from);
 }
+static kiln_status batch_reshape(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    uint32_t rank = p[RESHAPE_SIZES].n, n = p[RESHAPE_DIMENSIONS].n;
+    int64_t dims[KN_MAX_RANK + 1] = {m.size};
+    if (rank) memcpy(dims + 1, kn_ints(&p[RESHAPE_SIZES]), rank * sizeof *dims);
+    if (!kn_is_none(&p[RESHAPE_DIMENSIONS]))
+        p[RESHAPE_DIMENSIONS] = KN_INTS(n + 1, kn_lanes_behind(&m, 0, kn_ints(&p[RESHAPE_DIMENSIONS]), n));
+    p[RESHAPE_SIZES] = KN_INTS(rank + 1, dims);
+    return kn_lanes_emit(&m, p, x, y);
+}
 KILN_PRIM(reshape) = MOVING(reshape, reshape_params, type_reshape, eval_reshape, element_reshape,
                             "The same elements in row-major order in another shape; `dimensions` transposes first.");
 
@@ -261,6 +293,14 @@ static kn_lv element_transpose(kn_element *m, const kn_eqn *e, uint32_t result, 
     kn_lv from[KN_MAX_RANK];
     for (uint32_t d = 0; d < rank; d++) from[kn_ints(&e->params[0])[d]] = ix[d];
     return m->operand(m, e, 0, from);
+}
+static kiln_status batch_transpose(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t n = e->params[0].n;
+    kn_param p = KN_INTS(n + 1, kn_lanes_behind(&m, 0, kn_ints(&e->params[0]), n));
+    return kn_lanes_emit(&m, &p, x, y);
 }
 KILN_PRIM(transpose) = MOVING(transpose, transpose_params, type_transpose, eval_transpose, element_transpose,
                               "Permutes dimensions: dimension i of the result is dimension permutation[i] of the operand.");

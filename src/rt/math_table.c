@@ -33,7 +33,7 @@ _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
     [FIRST_##f + D4] = Sleef_finz_##f##d4_##u##avx2, [FIRST_##f + F8] = Sleef_finz_##f##f8_##u##avx2,
 #define WIDE(f, u)                                                                                                    \
     [FIRST_##f + D8] = Sleef_finz_##f##d8_##u##avx512f, [FIRST_##f + F16] = Sleef_finz_##f##f16_##u##avx512f,
-#define REMAINDERS [REM_D1] = (kn_routine)fmod, [REM_F1] = (kn_routine)fmodf
+#define REMAINDERS [REM_D1] = (kn_function)fmod, [REM_F1] = (kn_function)fmodf
 
 static const struct kiln_table v3 = {.fn = {FUNCTIONS(COMMON) REMAINDERS}};
 static const struct kiln_table v4 = {.fn = {FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routines that generated code calls: one table a target, the same indices in all; an executable has a copy, with its
- * constants.
+ * constants and the routines of its calls on whole arrays (prim/routine.h).
  *
  * Signatures by lanes: 1: T f(T) or T f(T, T) of float or double; 2 (f64), 4, 8, 16 (f32): the same over vectors of that many
  * elements, passed in vector registers as the platform's vector ABI says. All widths of a function agree in every bit. */
@@ -9,12 +9,19 @@
 
 #include "rt/scalar.h"
 
-typedef void (*kn_routine)(void);
+typedef void (*kn_function)(void);
+
+/* A routine on whole arrays as one statement `call` calls it. */
+typedef struct kn_bound {
+    void (*run)(const void *self, void *const *arrays, void *work);
+    const void *self;
+} kn_bound;
 
 enum { KN_TABLE_MAX = 256 };
 struct kiln_table {
     const void *const *consts;   /* data of the program's constants */
-    kn_routine fn[KN_TABLE_MAX]; /* NULL where the target lacks the width */
+    kn_function fn[KN_TABLE_MAX]; /* NULL where the target lacks the width */
+    const kn_bound *calls;       /* in the order of the program's call statements */
 };
 
 /* Index of the routine for `lanes` elements of dtype d (KILN_F32 or KILN_F64), or -1. */

@@ -18,7 +18,7 @@ double kn_now_ms(void)
 
 /* ---- which tier ---- */
 
-static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, worth_it = 50000;
+static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, routine_cost = 100, worth_it = 50000;
 
 static double cost(const kn_loops *l, const kn_lblock *b);
 
@@ -38,7 +38,8 @@ static double cost(const kn_loops *l, const kn_lblock *b)
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = &l->inst.v[b->inst.v[i]];
         if (in->op == KN_L_CONST) continue;
-        double one = in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
+        double one = in->op == KN_L_CALL                               ? routine_cost
+                     : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
         sum += in->region ? one * trips(l, in) : one;
     }
@@ -132,6 +133,21 @@ static kiln_status size_frame(kiln_ctx *ctx, kiln_exec *f, size_t scratch_bytes)
     return KILN_OK;
 }
 
+/* The routines of the program's calls, found by their names and bound. */
+static kiln_status bind_calls(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l)
+{
+    kn_bound *bound = KN_NEWN(&f->arena, kn_bound, l->calls.n);
+    KILN_TRY_MEM(ctx, bound);
+    f->table.calls = bound;
+    for (uint32_t i = 0; i < l->calls.n; i++) {
+        const kn_call *c = &l->calls.v[i]->call;
+        size_t bytes;
+        bound[i].run = c->routine->run;
+        KILN_TRY(c->routine->bind(ctx, &f->arena, c, &bound[i].self, &bytes));
+    }
+    return KILN_OK;
+}
+
 static kiln_status assemble(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_signature *s, const kn_build_opts *o,
                             const kn_codegen_result *code)
 {
@@ -140,6 +156,7 @@ static kiln_status assemble(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, cons
     f->table = *table;
     KILN_TRY(copy_signature(ctx, f, s, o->donated));
     KILN_TRY(copy_scopes(ctx, f, l));
+    KILN_TRY(bind_calls(ctx, f, l));
     KILN_TRY(size_frame(ctx, f, l->scratch_bytes));
     void *entry;
     KILN_TRY(kn_code_load(ctx, code->object, code->object_bytes, "kiln_entry", &f->code, &entry));
@@ -155,6 +172,7 @@ static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codeg
     i->copies = l->copies;
     i->exit_copies = l->exit_copies;
     i->calls_out = code->calls_out;
+    i->routine_calls = l->calls.n;
     i->scalar_calls = code->scalar_calls;
     i->code_bytes = f->code.code_bytes + f->code.data_bytes;
     i->scratch_bytes = f->scratch_bytes;
@@ -167,6 +185,7 @@ static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codeg
     c->copies += i->copies;
     c->exit_copies += i->exit_copies;
     c->calls_out += i->calls_out;
+    c->routine_calls += i->routine_calls;
     c->scalar_calls += i->scalar_calls;
     c->code_bytes += i->code_bytes;
     c->scratch_bytes += i->scratch_bytes;

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+enum { MOST_REGISTERS = 64 }; /* elements: code for them is written out one by one */
 #define HAVE_CODE "bool, integers, floats, complex numbers"
 
 static bool one_of(unsigned v, const unsigned *list)
@@ -31,6 +32,8 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
     if (o.tier != -1 && o.tier != 0 && o.tier != 2) return kn_fail(ctx, KILN_INVALID, "compile: tier %d; accepted: 0, 2, -1", o.tier);
     if (!one_of(o.vector_bits, bits))
         return kn_fail(ctx, KILN_INVALID, "compile: vectors of %u bits; accepted: 64, 128, 256, 512, 0", o.vector_bits);
+    if (o.register_elements > MOST_REGISTERS)
+        return kn_fail(ctx, KILN_INVALID, "compile: %d elements in registers; accepted: 0 to %d, -1", o.register_elements, MOST_REGISTERS);
     if (o.register_elements < 0) o.register_elements = 16;
     unsigned native = v4 ? 512 : 256;
     *out = (kn_resolved){.o = o};

@@ -12,7 +12,7 @@ enum { CHUNK = 16, CHUNKS = 65536 }; /* 2^20 operands a function, type and width
 
 #define VECTORS(T, name, lanes, isa)                                                                                  \
     typedef T name __attribute__((vector_size(sizeof(T) * (lanes))));                                                  \
-    __attribute__((target(isa), noinline)) static void call_##name(kn_routine fn, int arity, const T *a, const T *b, T *out) \
+    __attribute__((target(isa), noinline)) static void call_##name(kn_function fn, int arity, const T *a, const T *b, T *out) \
     {                                                                                                                  \
         for (int i = 0; i < CHUNK; i += (lanes)) {                                                                     \
             name x, y, r;                                                                                              \

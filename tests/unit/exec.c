@@ -96,6 +96,10 @@ static void options(void **state)
     o = (kiln_compile_opts)KILN_COMPILE_OPTS_INIT;
     o.vector_bits = 96;
     assert_int_equal(compile(ctx, adds, &o, &f), KILN_INVALID);
+    o = (kiln_compile_opts)KILN_COMPILE_OPTS_INIT;
+    o.register_elements = 65;
+    assert_int_equal(compile(ctx, adds, &o, &f), KILN_INVALID);
+    assert_says(ctx, "65 elements in registers; accepted: 0 to 64");
     for (o = (kiln_compile_opts)KILN_COMPILE_OPTS_INIT, o.tier = 0; o.tier <= 2; o.tier += 2) {
         assert_ok(ctx, compile(ctx, adds, &o, &f));
         kiln_exec_info i;

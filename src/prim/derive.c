@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "prim/derive.h"
+#include "prim/common.h"
+
+kiln_status kn_zeros(kn_build *b, kiln_type t, kn_atom *out)
+{
+    kn_low l = {b, KILN_OK};
+    *out = kn_low_widen(&l, kn_low_num(&l, t.dtype, 0), t);
+    return l.status;
+}
+
+kn_atom kn_derive_value(kn_low *l, kn_atom d, kiln_type t)
+{
+    if (d == KN_SYMBOLIC_ZERO && l->status == KILN_OK) l->status = kn_zeros(l->b, t, &d);
+    return d;
+}
+
+kn_atom kn_derive_add(kn_low *l, kn_atom a, kn_atom b)
+{
+    if (a == KN_SYMBOLIC_ZERO) return b;
+    return b == KN_SYMBOLIC_ZERO ? a : kn_low_op(l, &kn_prim_add_any, NULL, (kn_atom[]){a, b}, 2);
+}
+
+kn_atom kn_derive_neg(kn_low *l, kn_atom a) { return a == KN_SYMBOLIC_ZERO ? a : kn_low1(l, &kn_prim_neg, a); }
+
+kn_atom kn_derive_sum(kn_low *l, kn_atom a, uint32_t n, const int64_t *axes)
+{
+    if (a == KN_SYMBOLIC_ZERO || n == 0) return a;
+    return kn_low_op(l, &kn_prim_reduce_sum, (kn_param[]){KN_INTS(n, axes), KN_NONE}, &a, 1);
+}
+
+kn_atom kn_derive_sum_all(kn_low *l, kn_atom a)
+{
+    int64_t axes[KN_MAX_RANK];
+    if (l->status != KILN_OK) return a;
+    uint32_t rank = kn_build_type(l->b, a).rank;
+    for (uint32_t d = 0; d < rank; d++) axes[d] = d;
+    return kn_derive_sum(l, a, rank, axes);
+}
+
+kn_atom kn_derive_spread(kn_low *l, kn_atom a, kiln_type t) { return a == KN_SYMBOLIC_ZERO ? a : kn_low_in_shape(l, a, t); }
+
+kn_atom kn_derive_gather(kn_low *l, kn_atom ct, kiln_type t)
+{
+    if (ct == KN_SYMBOLIC_ZERO || l->status != KILN_OK) return ct;
+    kiln_type have = kn_build_type(l->b, ct);
+    if (kiln_type_equal(have, t)) return ct;
+    if (t.rank == 0) return kn_derive_sum_all(l, ct);
+    int64_t axes[KN_MAX_RANK];
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < t.rank && t.rank == have.rank; d++)
+        if (t.dims[d] == 1 && have.dims[d] != 1) axes[n++] = d;
+    ct = kn_derive_sum(l, ct, n, axes);
+    return n ? kn_low_reshape(l, ct, t.rank, t.dims) : ct;
+}
+
+kn_atom kn_derive_times(kn_low *l, kn_atom a, double v)
+{
+    if (l->status != KILN_OK) return a;
+    return kn_low2(l, &kn_prim_mul, a, kn_low_num(l, kn_build_type(l->b, a).dtype, v));
+}
+
+kn_atom kn_derive_plus(kn_low *l, kn_atom a, double v)
+{
+    if (l->status != KILN_OK) return a;
+    return kn_low2(l, &kn_prim_add, a, kn_low_num(l, kn_build_type(l->b, a).dtype, v));
+}
+
+/* ---- shared rules ---- */
+
+kiln_status kn_jvp_zero(KN_JVP_ARGS)
+{
+    (void)r, (void)b, (void)j, (void)e, (void)x, (void)dx, (void)y, (void)dy;
+    return KILN_OK;
+}
+
+kiln_status kn_jvp_linear(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kn_atom few[16], *in = few;
+    if (e->nin > 16) KILN_TRY_MEM(b->ctx, in = KN_NEWN(&b->prog->arena, kn_atom, e->nin));
+    for (uint32_t i = 0; i < e->nin; i++) {
+        char k = kiln_dtype_kind(kn_in_type(j, e, i).dtype);
+        in[i] = k == 'f' || k == 'c' || k == '8' ? kn_derive_value(&l, dx[i], kn_in_type(j, e, i)) : x[i];
+    }
+    KILN_TRY(l.status);
+    return kn_build_eqn(b, e->prim, e->params, in, e->nin, dy, e->nout);
+}
+
+kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, const kn_atom *x, const kn_atom *dx, const kn_atom *y, kn_atom *dy,
+                           const kn_derivative *f)
+{
+    kn_low l = {b, KILN_OK};
+    kiln_type out = kn_out_type(j, e, 0);
+    for (uint32_t i = 0; i < e->nin; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom d = f[i](&l, dx[i], x[0], e->nin > 1 ? x[1] : x[0], y[0], kn_in_type(j, e, i).dtype);
+        if (d != KN_SYMBOLIC_ZERO) dy[0] = kn_derive_add(&l, dy[0], kn_derive_spread(&l, d, out));
+    }
+    return l.status;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "prim/routine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+extern const kn_routine kn_routine_cholesky, kn_routine_triangular_solve;
+
+static const kn_routine *const table[] = {&kn_routine_cholesky, &kn_routine_triangular_solve};
+
+const kn_routine *const *kn_routines(uint32_t *n)
+{
+    *n = sizeof table / sizeof *table;
+    return table;
+}
+
+static int compare(const char *a, const char *s, size_t n)
+{
+    int c = strncmp(a, s, n);
+    return c ? c : a[n] != 0;
+}
+
+const kn_routine *kn_routine_find(const char *name, size_t n)
+{
+    size_t lo = 0, hi = sizeof table / sizeof *table;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = compare(table[mid]->name, name, n);
+        if (c == 0) return table[mid];
+        if (c < 0) lo = mid + 1;
+        else hi = mid;
+    }
+    return NULL;
+}
+
+/* ---- calls ---- */
+
+kiln_status kn_call_of(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
+{
+    kn_call_array *a = KN_NEWN(arena, kn_call_array, e->nout + e->nin);
+    KILN_TRY_MEM(ctx, a);
+    *c = (kn_call){.arrays = a, .nout = e->nout, .nin = e->nin};
+    for (uint32_t i = 0; i < e->nout + e->nin; i++) {
+        kiln_type t = i < e->nout ? j->vars[e->out[i]].type : kn_type_of(j, e->in[i - e->nout]);
+        a[i] = (kn_call_array){t.dtype, kiln_type_size(t)};
+    }
+    return e->prim->call(ctx, arena, j, e, c);
+}
+
+static kiln_status run_once(kn_eval *ev, kn_arena *temp, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    kn_call c;
+    const void *self;
+    size_t bytes;
+    KILN_TRY(kn_call_of(ev->ctx, temp, j, e, &c));
+    KILN_TRY(c.routine->bind(ev->ctx, temp, &c, &self, &bytes));
+    void **arrays = KN_NEWN(temp, void *, e->nout + e->nin), *work = kn_new_aligned(&ev->ctx->alloc, bytes + 1, 64);
+    if (arrays && work) {
+        for (uint32_t i = 0; i < e->nout; i++) arrays[i] = out[i]->data;
+        for (uint32_t i = 0; i < e->nin; i++) arrays[e->nout + i] = in[i]->data;
+        c.routine->run(self, arrays, work);
+    }
+    kn_free_aligned(&ev->ctx->alloc, work, bytes + 1, 64);
+    return arrays && work ? KILN_OK : kn_nomem(ev->ctx);
+}
+
+kiln_status kn_eval_call(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+{
+    kn_arena temp;
+    kn_arena_init(&temp, &ev->ctx->alloc);
+    kiln_status s = run_once(ev, &temp, j, e, in, out);
+    kn_arena_fini(&temp);
+    return s;
+}
+
+/* ---- for routines ---- */
+
+kiln_status kn_call_ints(kiln_ctx *ctx, kn_arena *arena, kn_call *c, const int64_t *ints, uint32_t n)
+{
+    KILN_TRY_MEM(ctx, c->ints = kn_arena_copy(arena, ints, n * sizeof *ints));
+    c->n_ints = n;
+    return KILN_OK;
+}
+
+kiln_status kn_call_refuse(kiln_ctx *ctx, const kn_call *c)
+{
+    char s[200];
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->n_ints && n + 24 < sizeof s; i++) n += (size_t)snprintf(s + n, sizeof s - n, "%s%" PRId64, i ? ", " : "", c->ints[i]);
+    s[n] = 0;
+    return kn_fail(ctx, KILN_INVALID, "call of %s(%s) with %u results and %u operands: they do not fit together", c->routine->name, s, c->nout, c->nin);
+}
+
+int64_t kn_call_product(const int64_t *v, uint32_t n)
+{
+    int64_t p = 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i] < 0 || __builtin_mul_overflow(p, v[i], &p)) return -1;
+    return p;
+}
+
+bool kn_call_room(size_t *work_bytes, int64_t n, size_t size, size_t *at)
+{
+    size_t bytes;
+    *at = *work_bytes;
+    return n >= 0 && kn_mul_size((size_t)n, size, &bytes) && kn_add_size(bytes, 63, &bytes) && kn_add_size(*work_bytes, bytes & ~(size_t)63, work_bytes);
+}
+
+bool kn_parts_kind_of(kiln_dtype first, bool complex, kn_parts_kind *k)
+{
+    char kind = kiln_dtype_kind(first);
+    *k = (kn_parts_kind){first, complex, complex && kind == 'f'};
+    if (kind == 'c') k->dtype = first == KILN_C64 ? KILN_F32 : KILN_F64;
+    return kind == 'f' || (complex && kind == 'c');
+}
+
+bool kn_parts_fit(const kn_call *c, kn_parts_kind k, uint32_t at, int64_t n)
+{
+    kiln_dtype d = k.complex && !k.split ? k.dtype == KILN_F32 ? KILN_C64 : KILN_C128 : k.dtype;
+    for (uint32_t i = at; i < at + kn_parts_count(k); i++)
+        if (i >= c->nout + c->nin || c->arrays[i].dtype != d || c->arrays[i].elements != n) return false;
+    return true;
+}
+
+kn_parts kn_parts_at(kn_parts_kind k, void *const *arrays, uint32_t at)
+{
+    kn_parts p = {.dtype = k.dtype, .re = arrays[at], .step = k.complex && !k.split ? 2 : 1};
+    if (k.split) p.im = arrays[at + 1];
+    else if (k.complex) p.im = p.re + kiln_dtype_bytes(k.dtype);
+    return p;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From functions of jaxprs to functions of programs. */
+#ifndef KN_TRANSFORM_PROG_H
+#define KN_TRANSFORM_PROG_H
+
+#include "kiln/transform.h"
+#include "transform/transform.h"
+
+typedef kiln_status (*kn_change)(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out);
+/* A new program: what `change` makes of p's main jaxpr. Scopes, files, places stay. */
+kiln_status kn_prog_apply(kiln_ctx *ctx, const kn_prog *p, kn_change change, const void *how, kn_prog **out);
+
+#endif

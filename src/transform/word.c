@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words: names of transformations with arguments, nested, the outermost first. They are read into a list and applied from its end. */
+#include "transform/transform.h"
+#include "transform/prog.h"
+
+enum { MOST_WORDS = 64 };
+
+typedef struct word {
+    const char *name, *args; /* both end in text; args: what stands between ':' and '(' or the end, or NULL */
+    const char *const *arg;
+    uint32_t n;
+    int *axes; /* vmap */
+    int64_t lanes; /* vmap: -1: not known */
+} word;
+
+typedef kiln_status (*apply_fn)(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out);
+
+/* ---- arguments ---- */
+
+static kiln_status index_of(const kn_rules *r, const kn_jaxpr *j, const word *w, const char *text, uint32_t *out)
+{
+    uint64_t v = 0;
+    const char *s = text;
+    for (; *s >= '0' && *s <= '9' && v < UINT32_MAX; s++) v = 10 * v + (uint64_t)(*s - '0');
+    if (*s || s == text)
+        return kn_fail(r->ctx, KILN_INVALID, "transform: %s takes numbers of operands, found '%s'", w->name, text);
+    if (v >= kn_nargs(j))
+        return kn_fail(r->ctx, KILN_INVALID, "transform: %s:%s, but there are only %u operands", w->name, text, kn_nargs(j));
+    *out = (uint32_t)v;
+    return KILN_OK;
+}
+
+static kiln_status indices(const kn_rules *r, const kn_jaxpr *j, const word *w, uint32_t **out)
+{
+    if (w->n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: %s needs operands to differentiate, as in %s:0", w->name, w->name);
+    KILN_TRY_MEM(r->ctx, *out = KN_NEWN(&r->prog->arena, uint32_t, w->n));
+    for (uint32_t i = 0; i < w->n; i++) {
+        uint32_t k = 0;
+        KILN_TRY(index_of(r, j, w, w->arg[i], &k));
+        (*out)[i] = k;
+        if (!kn_is_float(kn_type_of(j, j->in[j->nconsts + k])))
+            return kn_fail(r->ctx, KILN_DTYPE, "transform: %s in operand %u, which is %s; only floats have derivatives", w->name, k,
+                           kn_type_show(kn_type_of(j, j->in[j->nconsts + k])).s);
+    }
+    return KILN_OK;
+}
+
+static kiln_status nothing(const kn_rules *r, const word *w)
+{
+    return w->n ? kn_fail(r->ctx, KILN_INVALID, "transform: %s takes no arguments, found '%s'", w->name, w->args) : KILN_OK;
+}
+
+/* ---- the words ---- */
+
+static kiln_status apply_jvp(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    KILN_TRY(nothing(r, w));
+    return kn_jvp(r, j, out);
+}
+static kiln_status apply_linearize(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    KILN_TRY(nothing(r, w));
+    return kn_linearize(r, j, out);
+}
+static kiln_status apply_vjp(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    KILN_TRY(nothing(r, w));
+    return kn_vjp(r, j, out);
+}
+static kiln_status apply_sum(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    KILN_TRY(nothing(r, w));
+    return kn_sum_first(r, j, out);
+}
+static kiln_status apply_grad(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k;
+    KILN_TRY(indices(r, j, w, &k));
+    return kn_grad(r, j, k, w->n, false, out);
+}
+static kiln_status apply_value_and_grad(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k;
+    KILN_TRY(indices(r, j, w, &k));
+    return kn_grad(r, j, k, w->n, true, out);
+}
+static kiln_status apply_hvp(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k;
+    KILN_TRY(indices(r, j, w, &k));
+    if (w->n != 1) return kn_fail(r->ctx, KILN_INVALID, "transform: hvp takes one operand, found '%s'", w->args);
+    return kn_hvp(r, j, k[0], out);
+}
+static kiln_status apply_jacfwd(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k;
+    KILN_TRY(indices(r, j, w, &k));
+    return kn_jacobian(r, j, k, w->n, false, out);
+}
+static kiln_status apply_jacrev(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k;
+    KILN_TRY(indices(r, j, w, &k));
+    return kn_jacobian(r, j, k, w->n, true, out);
+}
+static kiln_status apply_hessian(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k;
+    const kn_jaxpr *first;
+    KILN_TRY(indices(r, j, w, &k));
+    KILN_TRY(kn_jacobian(r, j, k, w->n, true, &first));
+    return kn_jacobian(r, first, k, w->n, false, out);
+}
+static kiln_status apply_vmap(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t n = kn_nargs(j);
+    if (w->n != n)
+        return kn_fail(r->ctx, KILN_INVALID, "transform: vmap:%s names %u operands, the program has %u; one axis or None for each",
+                       w->args ? w->args : "", w->n, n);
+    if (w->lanes < 0)
+        return kn_fail(r->ctx, KILN_INVALID, "transform: how many lanes vmap:%s has does not follow from operands; say it with an axis, as in vmap:0*8",
+                       w->args ? w->args : "");
+    return kn_vmap(r, j, w->lanes, w->axes, NULL, out);
+}
+static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    return kn_checkpoint(r, j, w->arg, w->n, out);
+}
+
+static const struct {
+    const char *name;
+    apply_fn apply;
+} words[] = {
+    {"checkpoint", apply_checkpoint}, {"grad", apply_grad},     {"hessian", apply_hessian},     {"hvp", apply_hvp},
+    {"jacfwd", apply_jacfwd},         {"jacrev", apply_jacrev}, {"jvp", apply_jvp},             {"linearize", apply_linearize},
+    {"sum", apply_sum},               {"vjp", apply_vjp},       {"value_and_grad", apply_value_and_grad}, {"vmap", apply_vmap},
+};
+
+/* ---- reading ---- */
+
+static kiln_status split(const kn_rules *r, word *w)
+{
+    kn_arena *arena = &r->prog->arena;
+    KN_VEC(const char *) v = {NULL, 0, 0};
+    for (const char *s = w->args; s;) {
+        const char *comma = strchr(s, ',');
+        size_t n = comma ? (size_t)(comma - s) : strlen(s);
+        const char *one = kn_arena_textn(arena, s, n);
+        KILN_TRY_MEM(r->ctx, one && kn_push(arena, &v, one));
+        if (n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: an argument of %s is empty in '%s'", w->name, w->args);
+        s = comma ? comma + 1 : NULL;
+    }
+    w->arg = v.v;
+    w->n = v.n;
+    return KILN_OK;
+}
+
+/* name (":" args)? ("(" word ")")? */
+static kiln_status read_words(const kn_rules *r, const char *text, word *list, uint32_t *n)
+{
+    kn_arena *arena = &r->prog->arena;
+    const char *s = text;
+    uint32_t open = 0;
+    for (*n = 0;; s++) {
+        if (*n == MOST_WORDS) return kn_fail(r->ctx, KILN_INVALID, "transform: more than %d words in '%s'", MOST_WORDS, text);
+        word *w = &list[(*n)++];
+        size_t len = strcspn(s, ":()");
+        *w = (word){.name = kn_arena_textn(arena, s, len)};
+        KILN_TRY_MEM(r->ctx, w->name);
+        s += len;
+        if (len == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: a word is missing at '%s' in '%s'", s, text);
+        if (*s == ':') {
+            len = strcspn(++s, ":()");
+            KILN_TRY_MEM(r->ctx, w->args = kn_arena_textn(arena, s, len));
+            s += len;
+        }
+        KILN_TRY(split(r, w));
+        if (*s != '(') break;
+        open++;
+    }
+    for (; open && *s == ')'; s++) open--;
+    if (*s || open)
+        return kn_fail(r->ctx, KILN_INVALID, "transform: '%s' where %s should stand, in '%s'", *s ? s : "the end", open ? "a ')'" : "the end", text);
+    return KILN_OK;
+}
+
+/* A number of at most 18 digits; false when there is none. */
+static bool number(const char **s, int64_t *v)
+{
+    const char *from = *s;
+    for (*v = 0; **s >= '0' && **s <= '9' && *s - from < 18; ++*s) *v = 10 * *v + (**s - '0');
+    return *s > from;
+}
+
+/* Axes, None, and numbers of lanes: "0", "None", "0*8". */
+static kiln_status read_axes(const kn_rules *r, word *w)
+{
+    KILN_TRY_MEM(r->ctx, w->axes = KN_NEWN(&r->prog->arena, int, w->n + 1));
+    w->lanes = -1;
+    for (uint32_t i = 0; i < w->n; i++) {
+        const char *s = w->arg[i];
+        int64_t axis, lanes = -1;
+        w->axes[i] = KN_NO_AXIS;
+        if (strcmp(s, "None") == 0) continue;
+        bool good = number(&s, &axis) && axis <= KN_RANK_LIMIT;
+        if (good && *s == '*') s++, good = number(&s, &lanes) && (w->lanes < 0 || w->lanes == lanes);
+        if (!good || *s)
+            return kn_fail(r->ctx, KILN_INVALID, "transform: vmap takes axes (with a number of lanes, if need be: 0*8) and None, found '%s'", w->arg[i]);
+        w->axes[i] = (int)axis;
+        if (lanes >= 0) w->lanes = lanes;
+    }
+    return KILN_OK;
+}
+
+typedef struct request {
+    const char *text;
+    const kiln_type *operands;
+    uint32_t n;
+} request;
+
+/* From the outermost word inwards: operands that have lanes say how many, and lose the axis. What a derivative adds comes last. */
+static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, uint32_t n)
+{
+    kiln_type *t = KN_NEWN(&r->prog->arena, kiln_type, q->n + 1);
+    KILN_TRY_MEM(r->ctx, t);
+    for (uint32_t i = 0; i < q->n; i++) t[i] = q->operands[i];
+    for (uint32_t k = 0; k < n; k++) {
+        word *w = &list[k];
+        if (strcmp(w->name, "vmap") != 0) continue;
+        KILN_TRY(read_axes(r, w));
+        for (uint32_t i = 0; i < w->n && i < q->n; i++) {
+            uint32_t axis = (uint32_t)w->axes[i];
+            int64_t *dims = KN_NEWN(&r->prog->arena, int64_t, t[i].rank + 1);
+            KILN_TRY_MEM(r->ctx, dims);
+            if (w->axes[i] == KN_NO_AXIS) continue;
+            if (axis >= t[i].rank)
+                return kn_fail(r->ctx, KILN_SHAPE, "transform: vmap:%s: operand %u is %s, and has no axis %u", w->args, i, kn_type_show(t[i]).s, axis);
+            if (w->lanes >= 0 && w->lanes != t[i].dims[axis])
+                return kn_fail(r->ctx, KILN_SHAPE, "transform: vmap:%s: operand %u, %s, has %lld lanes, not %lld as the others", w->args, i,
+                               kn_type_show(t[i]).s, (long long)t[i].dims[axis], (long long)w->lanes);
+            w->lanes = t[i].dims[axis];
+            for (uint32_t d = 0; d + 1 < t[i].rank; d++) dims[d] = t[i].dims[d < axis ? d : d + 1];
+            t[i].rank--;
+            t[i].dims = dims;
+        }
+    }
+    return KILN_OK;
+}
+
+static kiln_status find(const kn_rules *r, const word *w, apply_fn *out)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].name, w->name) == 0) {
+            *out = words[i].apply;
+            return KILN_OK;
+        }
+    return kn_fail(r->ctx, KILN_INVALID,
+                   "transform: no word '%s'; there are checkpoint, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, sum, value_and_grad, vjp, vmap",
+                   w->name);
+}
+
+static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
+{
+    const request *q = how;
+    word list[MOST_WORDS];
+    apply_fn apply[MOST_WORDS];
+    uint32_t n;
+    KILN_TRY(read_words(r, q->text, list, &n));
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(find(r, &list[i], &apply[i]));
+    KILN_TRY(count_lanes(r, q, list, n));
+    *out = j;
+    while (n-- > 0) {
+        KILN_TRY_NOTE(r->ctx, apply[n](r, *out, &list[n], out), "while transforming by %s%s%s", list[n].name, list[n].args ? ":" : "",
+                      list[n].args ? list[n].args : "");
+        KILN_TRY(kn_trim(r, *out, out));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, const kiln_type *operands, uint32_t n_operands, kiln_prog **out)
+{
+    return kn_prog_apply(ctx, p, transform, &(request){text, operands, operands ? n_operands : 0}, out);
+}
