@@ -168,6 +168,11 @@ place *new_place(maker *m, place_kind kind, kiln_type type);
 place *place_of_atom(maker *m, frame *f, kn_atom a);
 kn_lv element_of(maker *m, place *p, const kn_lv *ix);
 kn_lv element_at(maker *m, place *p, int64_t linear); /* by constant row-major index */
+/* Complex arrays stand in memory, part after part of each element, or are being made of two operands in the nest that is open. */
+kn_lv part_of(maker *m, place *p, const kn_lv *ix, bool imaginary);
+/* An element in v[0], or a complex one's parts in v[0] and v[1]; and its store. */
+void element_parts(maker *m, place *p, const kn_lv *ix, kn_lv *v);
+void store_element(maker *m, place *p, uint32_t slot, const kn_lv *ix, const kn_lv *v);
 void place_registers(maker *m, place *p, const kn_lv *regs);
 /* Elements as values, whatever the place: loads them where it is memory. */
 const kn_lv *registers_of(maker *m, place *p);
