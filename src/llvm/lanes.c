@@ -15,6 +15,7 @@ typedef struct span {
     unsigned w; /* 0: plain code */
     bool keys;  /* acc holds ordered integers */
     bool sizes; /* so do the elements, which are sizes: a NaN among them is found in the result alone */
+    bool fresh; /* acc is the identity still, which changes no element */
 } span;
 
 /* b ^ ((b >> 31) & 0x7fffffff), its own inverse. */
@@ -97,8 +98,11 @@ static void step(span *s, kn_ll iv, kn_ll mask)
         kn_ll x = s->sizes ? key_of_size(s, body->yields.v[0]) : kn_value_of(e, body->yields.v[0], s->w > 0);
         kn_ll y = fma ? kn_value_of(e, body->yields.v[1], s->w > 0) : s->acc;
         if (s->keys && !s->sizes) x = key_of(s, s->w, x);
-        kn_ll next = fma ? kn_emit_op(e, KN_S_fma, s->dtype, s->dtype, s->w, x, y, s->acc) : combine(s, s->acc, x, s->w);
+        kn_ll next;
+        if (s->fresh) next = fma ? kn_emit_op(e, KN_S_mul, s->dtype, s->dtype, s->w, x, y, NULL) : x;
+        else next = fma ? kn_emit_op(e, KN_S_fma, s->dtype, s->dtype, s->w, x, y, s->acc) : combine(s, s->acc, x, s->w);
         s->acc = mask ? LLVMBuildSelect(e->b, mask, next, s->acc, "") : next;
+        s->fresh = false;
     }
     e->w = 0;
     e->mask = NULL;
@@ -115,6 +119,7 @@ static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
     kn_emit *e = s->e;
     kn_bb before = kn_here(e), head = kn_block_new(e), after = kn_block_new(e);
     kn_ll first = s->acc;
+    s->fresh = false;
     LLVMBuildBr(e->b, head);
     kn_enter(e, head);
     kn_ll iv = kn_phi(e, LLVMTypeOf(lo));
@@ -157,14 +162,22 @@ static void when(span *s, kn_ll condition, void (*what)(span *s, kn_ll *args, un
 static void main_part(span *s, kn_ll *args, unsigned w) { whole_steps(s, args[0], args[1], w); }
 static void tail_part(span *s, kn_ll *args, unsigned w) { step(s, args[1], mask_of(s->e, args[2], w)); }
 
+/* Few steps are written one after the other: no counter, and a reduction starts with its first elements. */
+static bool is_short(const span *s, uint64_t steps)
+{
+    enum { STEPS = 2, INSTRUCTIONS = 40 };
+    return steps <= 1 || (steps <= STEPS && s->r->blocks[0].inst.n <= INSTRUCTIONS);
+}
+
 /* lo and hi constant: n elements. */
 static void run_known(span *s, int64_t lo, uint64_t n, unsigned w)
 {
     kn_emit *e = s->e;
     uint64_t steps = n / w, rest = n % w;
     kn_ll first = kn_int(e, 64, (uint64_t)lo), end = kn_int(e, 64, (uint64_t)lo + steps * w);
-    if (steps == 1) step(s, first, NULL);
-    else if (steps) whole_steps(s, first, end, w);
+    if (is_short(s, steps))
+        for (uint64_t k = 0; k < steps; k++) step(s, kn_int(e, 64, (uint64_t)lo + k * w), NULL);
+    else whole_steps(s, first, end, w);
     if (rest) step(s, end, mask_of(e, kn_int(e, 32, rest), w));
 }
 
@@ -203,6 +216,21 @@ void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in)
 
 /* ---- reductions ---- */
 
+/* Does the reduction start at what changes no element? */
+static bool is_neutral(const span *s)
+{
+    kn_scalar v = s->r->identity;
+    bool real = kn_is_float(s->dtype);
+    switch (s->r->acc) {
+    case KN_S_add:
+    case KN_S_fma: return real ? v.f == 0 && signbit(v.f) : v.i == 0;
+    case KN_S_mul: return real ? v.f == 1 : v.i == 1;
+    case KN_S_max: return s->keys && v.f == -INFINITY;
+    case KN_S_min: return s->keys && v.f == INFINITY;
+    default: return false;
+    }
+}
+
 /* One block: its lanes, combined by halving. */
 static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
 {
@@ -211,6 +239,7 @@ static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
     s->keys = (s->r->acc == KN_S_min || s->r->acc == KN_S_max) && kn_is_float(s->dtype) && s->w;
     s->sizes = s->keys && s->r->acc == KN_S_max && is_size(e, s->r->blocks[0].yields.v[0]);
     s->acc = kn_const_splat(e, s->keys ? key_of(s, 0, identity) : identity, s->w);
+    s->fresh = s->w && is_neutral(s);
     run(s, lo, hi, full);
     kn_ll x = s->acc;
     for (unsigned w = s->w / 2; w > 1; w /= 2) x = combine(s, kn_slice(e, x, 0, w, 1), kn_slice(e, x, w, w, 1), w);
