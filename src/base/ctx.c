@@ -88,9 +88,9 @@ static void excerpt(kiln_diag *d, kn_place at)
     enum { LONG = 160, BEFORE = 60 };
     static const char cut[] = "...";
     d->excerpt[0] = 0;
-    if (!at.text || at.line <= 0) return;
-    const char *p = at.text;
-    for (int l = 1; l < at.line && p; l++) {
+    const char *p = at.line_text ? at.line_text : at.text;
+    if (!p || at.line <= 0) return;
+    for (int l = 1; l < at.line && p && !at.line_text; l++) {
         p = strchr(p, '\n');
         if (p) p++;
     }
