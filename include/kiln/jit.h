@@ -73,7 +73,8 @@ KILN_API void kiln_jit_store_clear(kiln_jit_store *s);   /**< forgets all functi
  *  Cost: a look-up and a call, but for the first. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_jit(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args,
                                              kiln_array **out);
-/** The executable that such a call runs, to be released. Errors, threads, cost: as kiln_jit. Since: 0.1 */
+/** The executable that such a call runs, to be released.
+ *  Errors: those of kiln_jit but for the call's own. Threads: any, each with its own context. Cost: a look-up, but for the first. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_jit_exec(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args,
                                                   kiln_exec **out);
 
@@ -82,6 +83,7 @@ typedef struct kiln_jit_counts {
     uint64_t programs; /**< kept now */
     uint64_t bytes;    /**< that these take */
 } kiln_jit_counts;
+/** What has happened so far, and what is kept. Threads: any. */
 KILN_API void kiln_jit_store_counts(kiln_jit_store *s, kiln_jit_counts *out);
 
 /** Why the last trace was necessary: the argument and what about it is new, by comparison with the trace of the same function that is
