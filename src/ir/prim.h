@@ -46,6 +46,7 @@ enum {
     KN_PARAM_FROM_RESULT = 1u << 2, /* never printed: follows from the type of the result */
     KN_PARAM_HIDE_EMPTY = 1u << 3,  /* not printed when an empty tuple */
     KN_PARAM_INTERNAL = 1u << 4,    /* never printed: follows from the other parameters and operands */
+    KN_PARAM_RULE = 1u << 6,        /* never printed: what transformations make of the equation */
     KN_PARAM_FIRST = 1u << 5        /* its bodies are met before those of the others when shared bodies are named (while's cond) */
 };
 
@@ -126,10 +127,14 @@ struct kn_rules {
     kiln_status (*jvp)(const kn_rules *r, const kn_jaxpr *body, const bool *nonzero, const bool *wanted, const kn_jaxpr **out,
                        bool *nonzero_out);
     /* The transpose of a body that is linear in the arguments `linear`. Arguments of `out`: the others, then the cotangents of the
-     * results ct_nonzero; results: the cotangents of the linear arguments that have nonzero_out (one flag an argument; wanted,
-     * which may be NULL, forces them). */
+     * results ct_nonzero, then what has been found so far for the linear arguments `onto`, to which it adds; results: the
+     * cotangents of the linear arguments that have nonzero_out (one flag an argument). wanted: arguments whose cotangent must be
+     * a value. wanted and onto may be NULL. */
     kiln_status (*transpose)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const bool *wanted,
-                             const kn_jaxpr **out, bool *nonzero_out);
+                             const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+    /* The same of any body, which is divided into what depends on the arguments `linear` and the rest first. */
+    kiln_status (*pull_back)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const kn_jaxpr **out,
+                             bool *nonzero_out);
     void *memo; /* of the transformation that runs */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 static kiln_dtype whole_of(kiln_dtype part) { return part == KILN_F32 ? KILN_C64 : KILN_C128; }
@@ -23,6 +24,15 @@ static kiln_status eval_complex(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e,
 {
     return kn_eval_map(ev, j, e, in, out[0], complex_map);
 }
+/* Cotangents are not conjugated: c pairs with t as Re(c t). */
+static kiln_status transpose_complex(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    if (x[0] == KN_LINEAR) ct_in[0] = kn_derive_gather(&l, kn_low1(&l, &kn_prim_real, ct[0]), kn_in_type(j, e, 0));
+    if (x[1] == KN_LINEAR) ct_in[1] = kn_derive_gather(&l, kn_derive_neg(&l, kn_low1(&l, &kn_prim_imag, ct[0])), kn_in_type(j, e, 1));
+    return l.status;
+}
 KILN_PRIM(complex) = {
     .name = "complex",
     .nin = 2,
@@ -30,6 +40,8 @@ KILN_PRIM(complex) = {
     .flags = KN_ELEMENTWISE,
     .type = type_complex,
     .eval = eval_complex,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_complex,
     .sample = kn_sample_complex,
     .doc = "The complex number of a real and an imaginary part.",
 };
@@ -49,9 +61,19 @@ static kiln_status eval_part(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
 {
     return kn_eval_map(ev, j, e, in, out[0], part_map);
 }
+static kiln_status transpose_part(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    bool imaginary = e->prim->name[0] == 'i';
+    kn_atom zero = kn_derive_value(&l, KN_SYMBOLIC_ZERO, kn_out_type(j, e, 0));
+    ct_in[0] = imaginary ? kn_low2(&l, &kn_prim_complex, zero, kn_derive_neg(&l, ct[0])) : kn_low2(&l, &kn_prim_complex, ct[0], zero);
+    return l.status;
+}
 #define PART(id, text)                                                                                                \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .type = type_part, .eval = eval_part,               \
+        .jvp = kn_jvp_linear, .transpose = transpose_part,                                                             \
         .sample = kn_sample_complex, .doc = (text)                                                                     \
     }
 KILN_PRIM(real) = PART(real, "The real part.");
@@ -76,6 +98,15 @@ static kiln_status eval_conj(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
 {
     return kn_eval_map(ev, j, e, in, out[0], conj_map);
 }
+static kiln_status transpose_conj(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_dtype d = kn_in_type(j, e, 0).dtype;
+    if (kiln_dtype_kind(d) == 'c') ct_in[0] = kn_low_op(&l, e->prim, &KN_DTYPE(d), ct, 1);
+    else ct_in[0] = kn_low1(&l, &kn_prim_real, ct[0]);
+    return l.status;
+}
 KILN_PRIM(conj) = {
     .name = "conj",
     .nin = 1,
@@ -84,6 +115,8 @@ KILN_PRIM(conj) = {
     KN_PARAMS(conj_params),
     .type = type_conj,
     .eval = eval_conj,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_conj,
     .sample = kn_sample_complex,
     .doc = "The conjugate: the imaginary part changes its sign.",
 };
@@ -93,6 +126,20 @@ static kiln_status type_reals(kn_typing *t)
     KILN_TRY(kn_typing_kinds(t, 0, "f"));
     return kn_type_nary_number(t);
 }
+KN_JVP2(hypot, D_MUL(g, D_DIV(x, ans)), D_MUL(g, D_DIV(y, ans)))
+static kiln_status jvp_fma(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_out_type(j, e, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom part = i == 2 ? dx[2] : kn_low2(&l, &kn_prim_mul, dx[i], x[1 - i]);
+        dy[0] = kn_derive_add(&l, dy[0], kn_derive_spread(&l, part, t));
+    }
+    return l.status;
+}
+
 KILN_PRIM(hypot) = {
     .name = "hypot",
     .nin = 2,
@@ -102,6 +149,7 @@ KILN_PRIM(hypot) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_reals,
     .eval = kn_eval_sop,
+    .jvp = jvp_hypot,
     .element = kn_element_sop,
     .sample = kn_sample_elementwise,
     .doc = "Square root of the sum of two squares, without overflow on the way; within 1 ULP.",
@@ -115,6 +163,7 @@ KILN_PRIM(fma) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_reals,
     .eval = kn_eval_sop,
+    .jvp = jvp_fma,
     .element = kn_element_sop,
     .sample = kn_sample_elementwise,
     .doc = "a * b + c with one rounding.",

@@ -28,6 +28,7 @@ kiln_status kn_lower_formula(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, co
 #define SPECIAL(id, rule, n, text)                                                                                    \
     {                                                                                                                  \
         .name = #id, .nin = (n), .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, .type = kn_type_nary_float,       \
+        .jvp = jvp_##id,                                                                                               \
         .lower = lower_##rule, .sample = kn_sample_elementwise, .doc = (text)                                          \
     }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort by keys, sort by a comparator, top_k. Every line along the dimension is sorted by itself, stably, all arrays alike. */
 #include "rt/sort.h"
+#include "prim/derive.h"
 #include "prim/body.h"
+#include "prim/index.h"
 #include "prim/sample.h"
 
 /* The lines of a type along a dimension: element i of line k stands at start(k) + i * step. */
@@ -100,15 +102,34 @@ static kiln_status eval_sort(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
     sorting s = {.in = in, .n = e->nin, .keys = (uint32_t)e->params[SORT_KEYS].i};
     return sort_lines(ev, &s, e->params[SORT_DIMENSION].i, out);
 }
+/* Sorted along with the places that the elements come from; tangents follow them. */
+static kiln_status jvp_sort(KN_JVP_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    int64_t axis = e->params[SORT_DIMENSION].i;
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, 2 * e->nin + 2), *out = in + e->nin + 1;
+    KILN_TRY_MEM(b->ctx, in);
+    memcpy(in, x, e->nin * sizeof *in);
+    in[e->nin] = kn_low_op(&l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(KILN_I32), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+    KILN_TRY(l.status);
+    KILN_TRY(kn_build_eqn(b, e->prim, e->params, in, e->nin + 1, out, e->nin + 1));
+    memcpy(y, out, e->nin * sizeof *y);
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (dx[i] != KN_SYMBOLIC_ZERO) KILN_TRY(kn_build_take(b, dx[i], out[e->nin], (uint32_t)axis, &dy[i]));
+    return KILN_OK;
+}
 KILN_PRIM(sort) = {
     .name = "sort",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
-    .flags = KN_EXPENSIVE,
+    .flags = KN_EXPENSIVE | KN_JVP_WHOLE,
     KN_PARAMS(sort_params),
     .loop = KN_LOOP_CALL,
     .type = type_sort,
     .eval = eval_sort,
+    .jvp = jvp_sort,
     .sample = kn_sample_sort,
     .doc = "Sorts along a dimension by the first num_keys arrays, stably; the other arrays go along. -0 equals 0, NaN is last; complex "
            "numbers by real, then imaginary part.",
@@ -225,6 +246,11 @@ static kiln_status eval_top_k(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, k
     kn_free(&ev->ctx->alloc, place, bytes);
     return KILN_OK;
 }
+static kiln_status jvp_top_k(KN_JVP_ARGS)
+{
+    (void)r, (void)x;
+    return kn_build_take(b, dx[0], y[1], (uint32_t)top_axis(e->params, kn_in_type(j, e, 0)), &dy[0]);
+}
 KILN_PRIM(top_k) = {
     .name = "top_k",
     .nin = 1,
@@ -234,6 +260,7 @@ KILN_PRIM(top_k) = {
     .loop = KN_LOOP_CALL,
     .type = type_top_k,
     .eval = eval_top_k,
+    .jvp = jvp_top_k,
     .sample = kn_sample_top_k,
     .doc = "The k greatest elements along a dimension (the last one unless given), greatest first, and their indices; the lower index "
            "first at a tie, NaN greatest, -0 below 0.",

@@ -3,6 +3,8 @@
 #include "transform/transform.h"
 #include "transform/prog.h"
 
+#include "prims.gen.h"
+
 enum { MOST_WORDS = 64 };
 
 typedef struct word {
@@ -217,7 +219,32 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *t
     return KILN_OK;
 }
 
+/* What stands for tangents that only a reverse derivative could give must be gone. */
+typedef struct finder {
+    const kn_rules *r;
+    kiln_status status;
+} finder;
+static void find_forward(void *ud, const kn_jaxpr *j)
+{
+    finder *f = ud;
+    for (uint32_t k = 0; k < j->neqns && f->status == KILN_OK; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        if (e->prim == &kn_prim_custom_lin)
+            f->status = kn_fail(f->r->ctx, KILN_INVALID, "custom_vjp '%s' has a reverse derivative only; it cannot be differentiated forwards",
+                                kn_param_of(e, "name")->text);
+        else kn_eqn_bodies(e, find_forward, f);
+    }
+}
+
+static kiln_status transform_whole(const kn_rules *r, const kn_jaxpr *j, const void *text, const kn_jaxpr **out)
+{
+    finder f = {r, KILN_OK};
+    KILN_TRY(transform(r, j, text, out));
+    find_forward(&f, *out);
+    return f.status;
+}
+
 kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, kiln_prog **out)
 {
-    return kn_prog_apply(ctx, p, transform, text, out);
+    return kn_prog_apply(ctx, p, transform_whole, text, out);
 }
