@@ -148,8 +148,9 @@ int cli_program_read(cli *c, const char *path, kiln_prog **out);
 
 /* ---- transform.c ---- */
 
-/* Applies --rule and --transform. CLI_DONE, or the exit code after the message; then *p is released. */
-int cli_transform(cli *c, kiln_prog **p);
+/* Applies --rule and --transform; the operands (files or texts) say how many lanes a vmap has. CLI_DONE, or the exit code after the message;
+ * then *p is released. */
+int cli_transform(cli *c, char **operands, int n, kiln_prog **p);
 
 /* ---- help.c ---- */
 

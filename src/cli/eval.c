@@ -146,7 +146,7 @@ static int run(cli *c)
     if (code != CLI_DONE) return code;
     j.read_ms = now_ms() - t;
     t = now_ms();
-    if ((code = cli_transform(c, &p)) != CLI_DONE) return code;
+    if ((code = cli_transform(c, c->operands + 1, c->n_operands - 1, &p)) != CLI_DONE) return code;
     j.transform_ms = now_ms() - t;
     j.p = p;
     kn_arena_init(&j.arena, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --rule and --transform of the commands that take programs. */
-#include "cli/cli.h"
+#include "cli/values.h"
 
 #include <stdlib.h>
 
@@ -63,22 +63,31 @@ static int with_rules(cli *c, rules *r, kiln_prog **p)
     return CLI_DONE;
 }
 
-int cli_transform(cli *c, kiln_prog **p)
+static int by_word(cli *c, const char *word, char **operands, int n, kiln_prog **p)
+{
+    kiln_array **v = NULL;
+    kiln_type *types = NULL;
+    kiln_prog *q;
+    uint32_t count = 0;
+    int code = n > 0 && strstr(word, "vmap") ? cli_values_load(c, operands, n, &v, &count) : CLI_DONE;
+    if (code == CLI_DONE && count) code = (types = calloc(count, sizeof *types)) ? CLI_DONE : cli_broken(c, "out of memory");
+    for (uint32_t i = 0; types && i < count; i++) types[i] = kiln_array_type(v[i]);
+    if (code == CLI_DONE && kiln_prog_transform(c->ctx, *p, word, types, count, &q) != KILN_OK) code = cli_fail(c);
+    else if (code == CLI_DONE) kiln_prog_release(*p), *p = q;
+    cli_values_free(v, count);
+    free(v);
+    free(types);
+    return code;
+}
+
+int cli_transform(cli *c, char **operands, int n, kiln_prog **p)
 {
     rules *r = calloc(1, sizeof *r);
     int code = r ? with_rules(c, r, p) : cli_broken(c, "out of memory");
     for (uint32_t i = 0; r && i < r->nprogs; i++) kiln_prog_release(r->progs[i]);
     free(r);
     const char *word = cli_text(c, "transform", NULL);
-    if (code == CLI_DONE && word) {
-        kiln_prog *q;
-        if (kiln_prog_transform(c->ctx, *p, word, &q) == KILN_OK) {
-            kiln_prog_release(*p);
-            *p = q;
-        } else {
-            code = cli_fail(c);
-        }
-    }
+    if (code == CLI_DONE && word) code = by_word(c, word, operands, n, p);
     if (code != CLI_DONE) {
         kiln_prog_release(*p);
         *p = NULL;

@@ -93,6 +93,23 @@ int cli_values_read(cli *c, const kiln_prog *p, char **from, int n, kiln_array *
     return code;
 }
 
+int cli_values_load(cli *c, char **from, int n, kiln_array ***out, uint32_t *n_out)
+{
+    bool archive = n == 1 && ends_with(from[0], ".npz");
+    kiln_npz *z = NULL;
+    *n_out = 0;
+    if (archive && kiln_npz_open(c->ctx, from[0], &z) != KILN_OK) return cli_fail(c);
+    uint32_t count = archive ? kiln_npz_count(z) : (uint32_t)n;
+    int code = (*out = calloc((size_t)count + 1, sizeof **out)) ? CLI_DONE : cli_broken(c, "out of memory");
+    for (uint32_t i = 0; code == CLI_DONE && i < count; i++, ++*n_out) {
+        kiln_array **a = &(*out)[i];
+        kiln_status status = archive ? kiln_npz_read(c->ctx, z, i, a) : is_text(from[i]) ? kiln_array_parse(c->ctx, from[i], a) : kiln_array_load(c->ctx, from[i], a);
+        if (status != KILN_OK) code = cli_fail(c);
+    }
+    if (archive) kiln_npz_close(z);
+    return code;
+}
+
 /* ---- writing ---- */
 
 static void name_of(uint32_t i, char out[16]) { snprintf(out, 16, "out%u", i); }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StableHLO text in. */
+/* StableHLO text in and out. */
 #ifndef KN_HLO_HLO_H
 #define KN_HLO_HLO_H
 
+#include "base/text.h"
 #include "ir/ir.h"
 
 /* One comparison of a self-checking module: two results of the program. */
@@ -26,5 +27,9 @@ bool kn_hlo_is(const char *text, size_t n);
 /* Reads a module and makes a program of @main (or of its one public function).
  * Errors: KILN_INVALID, KILN_UNSUPPORTED and the type rules', all with line and column. */
 kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out);
+
+/* Appends a program as a StableHLO module; what was read from one is written as it was read, names of values and locations aside.
+ * Errors: KILN_UNSUPPORTED a type or primitive without a form, a constant without a value; KILN_NOMEM. */
+kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t);
 
 #endif

@@ -133,6 +133,33 @@ kiln_status kn_htranspose(kn_himport *h, const kn_mop *o, kn_atom x, const int64
 }
 kiln_status kn_hliteral(kn_himport *h, kiln_dtype d, kn_scalar v, kn_atom *out) { return kn_build_literal(h->b, d, v, out); }
 
+/* ---- the text's own order ---- */
+
+kiln_status kn_hwrote_constant(kn_himport *h, kn_atom a)
+{
+    kn_written_constant c = {a, h->b->eqns.n};
+    KILN_TRY_MEM(h->ctx, kn_push(&h->prog->arena, &h->written->constants, c));
+    return KILN_OK;
+}
+
+kiln_status kn_hwrote_first(kn_himport *h, kn_atom a)
+{
+    kn_written_first f = {h->b->eqns.n - 1, a};
+    KILN_TRY_MEM(h->ctx, kn_push(&h->prog->arena, &h->written->firsts, f));
+    return KILN_OK;
+}
+
+kiln_status kn_hwrote(kn_himport *h)
+{
+    const kn_hwritten *w = h->written;
+    if (!w->constants.n && !w->captures.n && !w->firsts.n && !w->wide.n) return KILN_OK;
+    kn_written *own = KN_NEW(&h->prog->arena, kn_written);
+    KILN_TRY_MEM(h->ctx, own);
+    *own = (kn_written){w->constants.v, w->captures.v, w->firsts.v, w->wide.v, w->constants.n, w->captures.n, w->firsts.n, w->wide.n};
+    h->b->written = own;
+    return KILN_OK;
+}
+
 /* ---- attributes ---- */
 
 kiln_status kn_hints(kn_himport *h, const kn_mop *o, const char *name, const int64_t **v, uint32_t *n)

@@ -22,12 +22,21 @@ typedef struct kn_hvalue {
 
 typedef KN_VEC(kn_atom) kn_hatoms;
 
+/* How the text wrote the body that is being made (kn_written), in the program's arena. */
+typedef struct kn_hwritten {
+    KN_VEC(kn_written_constant) constants;
+    KN_VEC(kn_written_capture) captures;
+    KN_VEC(kn_written_first) firsts;
+    KN_VEC(uint32_t) wide;
+} kn_hwritten;
+
 typedef struct kn_himport {
     kiln_ctx *ctx;
     kn_arena *arena; /* scratch: dies with the tree */
     kn_mmodule *m;
     kn_prog *prog;
     kn_build *b;           /* the body that is being made */
+    kn_hwritten *written;  /* its text */
     const kn_mfunc *func;  /* the function that is being read */
     kn_hvalue *vals;       /* per value of the function */
     uint32_t *mark, epoch; /* per value: seen in this walk */
@@ -87,6 +96,12 @@ kiln_status kn_hconvert(kn_himport *h, const kn_mop *o, kn_atom x, kiln_dtype to
 kiln_status kn_htranspose(kn_himport *h, const kn_mop *o, kn_atom x, const int64_t *permutation, kn_atom *out);
 kiln_status kn_hreshape(kn_himport *h, const kn_mop *o, kn_atom x, uint32_t rank, const int64_t *dims, kn_atom *out);
 kiln_status kn_hliteral(kn_himport *h, kiln_dtype d, kn_scalar v, kn_atom *out);
+
+/* What the printer must know to write the same text: a constant stands here; the last equation's first value was this atom; the
+ * body is finished. */
+kiln_status kn_hwrote_constant(kn_himport *h, kn_atom a);
+kiln_status kn_hwrote_first(kn_himport *h, kn_atom a);
+kiln_status kn_hwrote(kn_himport *h);
 
 /* ---- attributes ---- */
 kiln_status kn_hints(kn_himport *h, const kn_mop *o, const char *name, const int64_t **v, uint32_t *n); /* absent: v NULL, n 0 */

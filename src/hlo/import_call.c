@@ -235,7 +235,8 @@ kiln_status kn_himport_function(kn_mmodule *m, const kn_mfunc *f, kn_hchecks *ch
 {
     kiln_ctx *ctx = m->src.ctx;
     kn_build b;
-    kn_himport h = {.ctx = ctx, .arena = m->arena, .m = m, .b = &b, .checks = checks};
+    kn_hwritten written = {0};
+    kn_himport h = {.ctx = ctx, .arena = m->arena, .m = m, .b = &b, .written = &written, .checks = checks};
     kn_hatoms results = {0};
     outer saved;
     *out = NULL;
@@ -244,6 +245,9 @@ kiln_status kn_himport_function(kn_mmodule *m, const kn_mfunc *f, kn_hchecks *ch
     KILN_TRY(kn_prog_new(ctx, NULL, &h.prog));
     kn_build_init(&b, ctx, h.prog);
     kiln_status s = kn_prog_file(ctx, h.prog, m->src.file, &h.file);
+    h.prog->own_file = h.file;
+    if (s == KILN_OK && m->name.n) s = kn_mattr_text(m, m->name, &h.prog->name);
+    if (s == KILN_OK && h.prog->name && !(h.prog->name = kn_arena_text(&h.prog->arena, h.prog->name))) s = kn_nomem(ctx);
     if (s == KILN_OK) s = check_results(&h, f);
     if (s == KILN_OK) s = enter(&h, f, &saved);
     for (uint32_t i = 0; s == KILN_OK && i < f->nargs; i++) {
@@ -253,6 +257,7 @@ kiln_status kn_himport_function(kn_mmodule *m, const kn_mfunc *f, kn_hchecks *ch
     if (s == KILN_OK) s = kn_hinline(&h, &f->body, &results);
     if (s == KILN_OK && checks) results.v = checks->atoms.v, results.n = checks->atoms.n;
     if (s == KILN_OK) s = name_ends(&h, f);
+    if (s == KILN_OK) s = kn_hwrote(&h);
     if (s == KILN_OK) s = kn_build_finish(&b, results.v, results.n, &h.prog->main);
     if (s == KILN_OK) *out = h.prog;
     else kiln_prog_release(h.prog);

@@ -10,7 +10,12 @@ static kiln_status unary(kn_himport *h, const kn_mop *o, const kn_himporter *row
     kn_atom x, y;
     KILN_TRY(kn_hcount(h, o, 1, 1));
     KILN_TRY(kn_hin(h, o, 0, &x));
-    KILN_TRY(kn_hunary(h, o, row->prim, x, &y));
+    const kn_mattr *accuracy = kn_mop_attr(o, "result_accuracy");
+    bool highest = accuracy && accuracy->kind == KN_MA_DIALECT && kn_span_holds(accuracy->text, "<HIGHEST>");
+    const kn_prim *p = row->prim;
+    if (highest && p->nparams == 1 && strcmp(p->params[0].name, "accuracy") == 0)
+        KILN_TRY(kn_heqn1(h, o, p, (kn_param[]){KN_TEXT("AccuracyMode.HIGHEST")}, &x, 1, &y));
+    else KILN_TRY(kn_hunary(h, o, p, x, &y));
     return kn_hset(h, o, 0, y);
 }
 

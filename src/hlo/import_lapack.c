@@ -2,27 +2,32 @@
 /* LAPACK's custom calls, lapack_dpotrf_ffi and the like: letters of the routine stand in mhlo.backend_config, matrices are asked for
  * in column-major memory. */
 #include "hlo/import.h"
+#include "hlo/lapack.h"
 
-typedef struct target {
-    const char *name, *complex_name, *routine; /* without the letter of the element type */
-    const char *options[3];                    /* names of the letters in the configuration, in the primitive's order */
-} target;
+typedef kn_lapack_target target;
 
 static const target targets[] = {
-    {"geev", "geev", "geev", {"compute_left", "compute_right", NULL}},
-    {"gehrd", "gehrd", "gehrd", {NULL, NULL, NULL}},
-    {"geqrf", "geqrf", "geqrf", {NULL, NULL, NULL}},
-    {"gesdd", "gesdd", "gesdd", {"mode", NULL, NULL}},
-    {"gesvd", "gesvd", "gesvd", {"mode", "mode", NULL}},
-    {"getrf", "getrf", "getrf", {NULL, NULL, NULL}},
-    {"gtsv", "gtsv", "gtsv", {NULL, NULL, NULL}},
-    {"orgqr", "ungqr", "orgqr", {NULL, NULL, NULL}},
-    {"ormqr", "unmqr", "ormqr", {"side", "transpose", NULL}},
-    {"potrf", "potrf", "potrf", {"uplo", NULL, NULL}},
-    {"syevd", "heevd", "syevd", {"mode", "uplo", NULL}},
-    {"sytrd", "hetrd", "sytrd", {"uplo", NULL, NULL}},
-    {"trsm", "trsm", "trsm", {NULL, NULL, NULL}},
+    {"geev", "geev", "geev", {"compute_left", "compute_right", NULL}, 0, 0},
+    {"gehrd", "gehrd", "gehrd", {NULL, NULL, NULL}, 0, 1},
+    {"geqrf", "geqrf", "geqrf", {NULL, NULL, NULL}, 0, 1},
+    {"gesdd", "gesdd", "gesdd", {"mode", NULL, NULL}, 0, 1},
+    {"gesvd", "gesvd", "gesvd", {"mode", "mode", NULL}, 0, 1},
+    {"getrf", "getrf", "getrf", {NULL, NULL, NULL}, 0, 1},
+    {"gtsv", "gtsv", "gtsv", {NULL, NULL, NULL}, 0, 4},
+    {"orgqr", "ungqr", "orgqr", {NULL, NULL, NULL}, 0, 1},
+    {"ormqr", "unmqr", "ormqr", {"side", "transpose", NULL}, 2, 1},
+    {"potrf", "potrf", "potrf", {"uplo", NULL, NULL}, 0, 1},
+    {"syevd", "heevd", "syevd", {"mode", "uplo", NULL}, 0, 1},
+    {"sytrd", "hetrd", "sytrd", {"uplo", NULL, NULL}, 0, 1},
+    {"trsm", "trsm", "trsm", {NULL, NULL, NULL}, 1, 1},
 };
+
+const kn_lapack_target *kn_lapack_find_target(const char *routine)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (strcmp(targets[i].routine, routine) == 0) return &targets[i];
+    return NULL;
+}
 
 /* A letter of the configuration: its ASCII code, or a string of one letter. */
 static kiln_status letter(kn_himport *h, const kn_mop *o, const char *name, char *out)

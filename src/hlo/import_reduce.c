@@ -80,6 +80,7 @@ static kiln_status reduce(kn_himport *h, const kn_mop *o, const kn_himporter *ro
     if (named && kn_htype(h, in.v[0]).dtype == kn_htype(h, in.v[1]).dtype && starts_as(h, in.v[1], op)) {
         kn_atom y;
         KILN_TRY(simple_reduce(h, o, op, in.v[0], dims, ndims, &y));
+        KILN_TRY(kn_hwrote_first(h, in.v[1]));
         return kn_hset(h, o, 0, y);
     }
     uint32_t n = o->nin / 2;
@@ -177,6 +178,7 @@ static kiln_status reduce_window(kn_himport *h, const kn_mop *o, const kn_himpor
     KILN_TRY_MEM(h->ctx, out);
     if (combiner && combiner->scalar_op && starts_as(h, in.v[1], (kn_sop)combiner->scalar_op))
         KILN_TRY(simple_window(h, o, (kn_sop)combiner->scalar_op, &w, in.v[0], &made, out));
+    if (made) KILN_TRY(kn_hwrote_first(h, in.v[1]));
     if (!made) {
         kn_param params[] = {KN_INTS(w.rank, w.base), KN_NONE, KN_JAXPR(body), count_param(consts), KN_TUPLE(w.rank, w.pairs),
                              KN_INTS(w.rank, w.dilation), KN_INTS(w.rank, w.size), KN_INTS(w.rank, w.stride)};
@@ -208,6 +210,7 @@ static kiln_status select_and_scatter(kn_himport *h, const kn_mop *o, const kn_h
     if (known && strchr("iuf", kiln_dtype_kind(kn_htype(h, in.v[0]).dtype))) {
         kn_param params[] = {KN_TUPLE(w.rank, w.pairs), KN_TEXT(choice->name), KN_INTS(w.rank, w.size), KN_INTS(w.rank, w.stride)};
         KILN_TRY(kn_heqn1(h, o, &kn_prim_select_and_scatter_add, params, (kn_atom[]){in.v[1], in.v[0]}, 2, &y));
+        KILN_TRY(kn_hwrote_first(h, in.v[2]));
         return kn_hset(h, o, 0, y);
     }
     kn_param params[] = {consts ? KN_INTS(2, counts) : KN_NONE, KN_TUPLE(w.rank, w.pairs), KN_NONE, KN_JAXPR(scatter), KN_NONE,

@@ -46,18 +46,22 @@ kiln_status kn_hcapture_atoms(kn_himport *h, const uint32_t *ids, uint32_t n, kn
 }
 
 /* The same value inside the body `to`: arrays are inputs of it, literals are made again. */
-static kiln_status bring_in(kn_himport *h, kn_build *to, const kn_hvalue *v, kn_hvalue *out)
+static kiln_status bring_in(kn_himport *h, kn_build *to, kn_hwritten *written, const kn_hvalue *v, kn_hvalue *out)
 {
     *out = *v;
     if (v->kind == KN_H_ARRAY) {
         if (!kn_is_literal(v->atom)) return kn_build_input(to, kn_htype(h, v->atom), &out->atom);
-        const kn_lit *l = &h->b->lits.v[kn_literal_index(v->atom)];
-        return kn_build_literal(to, l->dtype, l->value, &out->atom);
+        uint32_t outer = kn_literal_index(v->atom);
+        const kn_lit *l = &h->b->lits.v[outer];
+        KILN_TRY(kn_build_literal(to, l->dtype, l->value, &out->atom));
+        kn_written_capture c = {kn_literal_index(out->atom), outer};
+        KILN_TRY_MEM(h->ctx, kn_push(&h->prog->arena, &written->captures, c));
+        return KILN_OK;
     }
     if (v->kind != KN_H_TUPLE) return KILN_OK;
     kn_hvalue *items = KN_NEWN(h->arena, kn_hvalue, v->n);
     KILN_TRY_MEM(h->ctx, items);
-    for (uint32_t i = 0; i < v->n; i++) KILN_TRY(bring_in(h, to, &v->items[i], &items[i]));
+    for (uint32_t i = 0; i < v->n; i++) KILN_TRY(bring_in(h, to, written, &v->items[i], &items[i]));
     out->items = items;
     return KILN_OK;
 }
@@ -135,6 +139,7 @@ kiln_status kn_hinline(kn_himport *h, const kn_mregion *region, kn_hatoms *resul
 kiln_status kn_hregion(kn_himport *h, const kn_mregion *region, const uint32_t *captured, uint32_t n, const kn_jaxpr **out)
 {
     kn_build own, *outer = h->b;
+    kn_hwritten written = {0}, *around = h->written;
     kn_build_init(&own, h->ctx, h->prog);
     own.scope = outer->scope;
     own.loc = outer->loc;
@@ -142,19 +147,22 @@ kiln_status kn_hregion(kn_himport *h, const kn_mregion *region, const uint32_t *
     KILN_TRY_MEM(h->ctx, saved && inside);
     for (uint32_t i = 0; i < n; i++) {
         saved[i] = h->vals[captured[i]];
-        KILN_TRY(bring_in(h, &own, &saved[i], &inside[i]));
+        KILN_TRY(bring_in(h, &own, &written, &saved[i], &inside[i]));
     }
     for (uint32_t i = 0; i < n; i++) h->vals[captured[i]] = inside[i];
     h->b = &own;
+    h->written = &written;
     h->region++;
     for (uint32_t i = 0; i < region->nargs; i++)
         KILN_TRY(input_of_type(h, region, h->func->values[region->args + i].type, &h->vals[region->args + i]));
     kn_hatoms results = {0};
     KILN_TRY(kn_hinline(h, region, &results));
+    KILN_TRY(kn_hwrote(h));
     KILN_TRY(kn_build_finish(&own, results.v, results.n, out));
     for (uint32_t i = 0; i < n; i++) h->vals[captured[i]] = saved[i];
     h->region--;
     h->b = outer;
+    h->written = around;
     return KILN_OK;
 }
 

@@ -21,7 +21,9 @@ static kiln_status constant(kn_himport *h, const kn_mop *o, const kn_himporter *
     bool wide = splat && t.rank > 0 && kiln_type_size(t) > 16;
     if (splat && (t.rank == 0 || wide)) {
         KILN_TRY(kn_hliteral(h, t.dtype, v, &y));
+        if (!wide) KILN_TRY(kn_hwrote_constant(h, y));
         if (wide) {
+            KILN_TRY_MEM(h->ctx, kn_push(&h->prog->arena, &h->written->wide, kn_literal_index(y)));
             kn_low l = {h->b, KILN_OK};
             y = kn_low_widen(&l, y, t);
             KILN_TRY(l.status);
@@ -33,6 +35,7 @@ static kiln_status constant(kn_himport *h, const kn_mop *o, const kn_himporter *
     kiln_status s = t.rank ? kn_build_const(h->b, x, &y) : kn_hliteral(h, t.dtype, kn_scalar_load(t.dtype, x->data, 0), &y);
     kiln_array_release(x);
     KILN_TRY(s);
+    KILN_TRY(kn_hwrote_constant(h, y));
     return kn_hset(h, o, 0, y);
 }
 

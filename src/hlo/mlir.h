@@ -244,7 +244,15 @@ typedef struct kn_mmodule {
     KN_VEC(kn_mloc *) locs; /* #name = loc(..), and those only named */
     uint32_t nchunks;
     kn_mattr attrs; /* of the first module: DICT or UNIT */
+    kn_span name;   /* of the first module */
 } kn_mmodule;
+
+/* The pretty form of an operation (tree_pretty.c says how a format is written). */
+typedef struct kn_mform {
+    const char *name, *format;
+    char types;
+} kn_mform;
+const kn_mform *kn_mform_find(kn_span name);
 
 /* Reads a whole text. Everything lives in the arena, or in the text. */
 kiln_status kn_mlir_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_mmodule **out);

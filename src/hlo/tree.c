@@ -247,7 +247,10 @@ static kiln_status read_module(kn_mreader *r)
     kn_mattr attrs = {.kind = KN_MA_UNIT};
     const kn_mloc *loc;
     kn_lex_next(lx);
-    if (lx->tok.kind == KN_T_SYMBOL) kn_lex_next(lx);
+    if (lx->tok.kind == KN_T_SYMBOL) {
+        if (!r->module->name.n) r->module->name = lx->tok.text;
+        kn_lex_next(lx);
+    }
     if (kn_lex_take_word(lx, "attributes")) KILN_TRY(kn_mread_dict_attr(r, &attrs));
     if (r->module->attrs.kind == KN_MA_UNIT) r->module->attrs = attrs;
     KILN_TRY(kn_lex_want(lx, '{'));

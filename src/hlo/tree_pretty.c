@@ -10,10 +10,7 @@
  *   B types of operands and results alike          O types of operands                      C the constant's own type */
 #include "hlo/mread.h"
 
-typedef struct form {
-    const char *name, *format;
-    char types;
-} form;
+typedef kn_mform form;
 
 static const form forms[] = {
     {"check.expect_almost_eq_const", "$, <e:value> *", 'C'},
@@ -68,7 +65,7 @@ static const form forms[] = {
 static const form other = {NULL, "$* *", 'S'};
 static const form check = {NULL, "$* *", 'O'};
 
-static const form *find(kn_span name)
+const kn_mform *kn_mform_find(kn_span name)
 {
     size_t lo = 0, hi = sizeof forms / sizeof *forms;
     while (lo < hi) {
@@ -317,7 +314,7 @@ kiln_status kn_mread_pretty(kn_mreader *r, kn_mopened *o)
     kn_mop *op = o->op;
     if (kn_span_is(op->name, "stablehlo.reduce") && kn_lex_is(&r->lx, '(')) return kn_mread_reduce(r, o);
     if (kn_span_is(op->name, "stablehlo.while") && kn_lex_is(&r->lx, '(')) return kn_mread_while(r, o);
-    const form *f = find(op->name);
+    const form *f = kn_mform_find(op->name);
     KILN_TRY(follow(r, f->format));
     if (kn_lex_is(&r->lx, '{')) KILN_TRY(kn_mread_dict(r));
     if (f->types == 'C') {

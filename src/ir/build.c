@@ -131,7 +131,7 @@ kiln_status kn_build_finish(kn_build *b, const kn_atom *out, uint32_t nout, cons
     KILN_TRY_MEM(b->ctx, j && in && outs);
     if (nconsts) memcpy(in, b->const_vars.v, nconsts * sizeof *in);
     if (b->args.n) memcpy(in + nconsts, b->args.v, b->args.n * sizeof *in);
-    *j = (kn_jaxpr){.vars = b->vars.v, .lits = b->lits.v, .in = in, .consts = b->consts.v, .eqns = b->eqns.v, .out = outs,
+    *j = (kn_jaxpr){.vars = b->vars.v, .lits = b->lits.v, .in = in, .consts = b->consts.v, .eqns = b->eqns.v, .out = outs, .written = b->written,
                     .nvars = b->vars.n, .nlits = b->lits.n, .nin = nin, .nconsts = nconsts, .neqns = b->eqns.n, .nout = nout};
     *result = j;
     return KILN_OK;

@@ -87,6 +87,28 @@ typedef struct kn_lit {
     kn_scalar value;
 } kn_lit;
 
+/* How StableHLO text wrote a body, where that does not follow from its equations: lets the printer write the same text again.
+ * Nothing else looks at it; what passes make has none. */
+typedef struct kn_written_constant {
+    kn_atom atom; /* a literal or a constant */
+    uint32_t at;  /* stands before this equation */
+} kn_written_constant;
+typedef struct kn_written_capture {
+    uint32_t literal, outer; /* a literal of this body is the constant of that literal of the body around */
+} kn_written_capture;
+typedef struct kn_written_first {
+    uint32_t eqn;
+    kn_atom atom; /* the first value of a reduction, the index of a branch; KN_NOT_WRITTEN: the equation has no text of its own */
+} kn_written_first;
+#define KN_NOT_WRITTEN UINT32_MAX
+typedef struct kn_written {
+    const kn_written_constant *constants; /* in the order of the text */
+    const kn_written_capture *captures;
+    const kn_written_first *firsts; /* equations rise */
+    const uint32_t *wide;           /* literals that are written as arrays of equal elements where they are broadcast */
+    uint32_t nconstants, ncaptures, nfirsts, nwide;
+} kn_written;
+
 struct kn_jaxpr {
     const kn_var *vars;
     const kn_lit *lits;
@@ -94,6 +116,7 @@ struct kn_jaxpr {
     kiln_array *const *consts;  /* their values; NULL where the text that the program was read from holds none */
     const kn_eqn *eqns;
     const kn_atom *out;
+    const kn_written *written;  /* or NULL */
     uint32_t nvars, nlits, nin, nconsts, neqns, nout;
 };
 
@@ -109,6 +132,8 @@ struct kiln_prog {
     KN_VEC(const char *) scopes;  /* [0] is "" */
     KN_VEC(const char *) files;   /* [0] is "" */
     KN_VEC(kiln_array *) arrays;  /* every constant's value, released with the program */
+    const char *name;             /* of the module that it was read from, or NULL */
+    uint32_t own_file;            /* index of the file that is the program's own text, 0: none */
     bool old_dialect;             /* read from the old jaxpr dialect; the printer's default */
     bool has_holes;               /* a constant has no value: it prints, but cannot run */
 };
@@ -139,6 +164,7 @@ typedef struct kn_build {
     KN_VEC(kn_eqn) eqns;
     uint32_t scope; /* given to the equations that follow */
     kn_loc loc;
+    const kn_written *written; /* given to the jaxpr */
 } kn_build;
 
 void kn_build_init(kn_build *b, kiln_ctx *ctx, kn_prog *prog);

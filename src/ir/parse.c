@@ -560,6 +560,7 @@ static kiln_status read_text(kn_parser *p)
     const kn_jaxpr *j;
     KILN_TRY(kn_prog_new(p->ctx, NULL, &p->prog));
     KILN_TRY(kn_prog_file(p->ctx, p->prog, p->file, &p->file_index));
+    p->prog->own_file = p->file_index;
     KILN_TRY(read_program(p, true, &j));
     kn_skip(p);
     if (p->c.at < p->end) return kn_syntax(p, p->c.at, "syntax", NULL, "text after the program");

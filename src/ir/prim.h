@@ -79,6 +79,8 @@ typedef struct kn_call kn_call;       /* prim/routine.h */
 typedef struct kn_routine kn_routine;
 typedef uint32_t kn_lv;               /* a value of the loop language */
 
+#define KN_NO_LANES (-1) /* in place of an axis: a value that all lanes of a vmap share */
+
 /* In place of a value: a tangent or cotangent that is zero, and an operand in which the equation is linear (no value). */
 #define KN_SYMBOLIC_ZERO UINT32_MAX
 #define KN_LINEAR (UINT32_MAX - 1)
@@ -103,6 +105,9 @@ struct kn_prim {
      * KN_SYMBOLIC_ZERO (not all are). Fills ct_in for the linear operands; it is KN_SYMBOLIC_ZERO on entry (but see KN_ACCUMULATES). */
     kiln_status (*transpose)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
                              kn_atom *ct_in);
+    /* The equation over many lanes, at least one. axis[i]: 0 where operand x[i] has the lanes as its axis 0, KN_NO_LANES where all
+     * lanes share it (not all are shared); out_axis[k], 0 on entry, says the same of result y[k]. Each lane's bits are those of the
+     * equation on the lane alone. prim/batch.h has the parts that rules are made of. */
     kiln_status (*batch)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
                          kn_atom *y, int *out_axis);
     /* Composites: gives the equation's results in `y` by lower-level equations; `x` are the operands in b. */
@@ -136,6 +141,10 @@ struct kn_rules {
     kiln_status (*pull_back)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const kn_jaxpr **out,
                              bool *nonzero_out);
     void *memo; /* of the transformation that runs */
+    /* The body over `size` lanes. lanes: arguments that have a lane axis, as their axis 0; wanted (may be NULL): results that must have
+     * one. lanes_out: results that have it, as their axis 0. */
+    kiln_status (*batch)(const kn_rules *r, const kn_jaxpr *body, int64_t size, const bool *lanes, const bool *wanted,
+                         const kn_jaxpr **out, bool *lanes_out);
 };
 
 /* The lowering that applies to an equation, or NULL. */

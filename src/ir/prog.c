@@ -17,6 +17,8 @@ kiln_status kn_prog_new(kiln_ctx *ctx, const kn_prog *like, kn_prog **out)
     if (like) {
         p->level = like->level;
         p->old_dialect = like->old_dialect;
+        p->own_file = like->own_file;
+        if (ok && like->name) ok = (p->name = kn_arena_text(&p->arena, like->name)) != NULL;
         for (int which = 0; ok && which < 2; which++) {
             const char *const *names = which ? like->out_names : like->in_names;
             if (!names || !like->main) continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optimization_barrier: nothing moves across it. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
@@ -39,6 +40,7 @@ KILN_PRIM(optimization_barrier) = {
     .jvp = jvp_barrier,
     .transpose = transpose_barrier,
     .element = kn_element_identity,
+    .batch = kn_batch_each,
     .sample = kn_sample_barrier,
     .doc = "The operands; passes keep what stands before it apart from what stands behind.",
 };

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise functions of two operands: arithmetic, bits, comparison. Operands have equal element types; shapes are equal,
  * or one is a scalar, or dimensions are 1 against n at equal rank. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
 
-#define BINARY(id, sop, rule, more, text)                                                                             \
+#define BINARY(id, sop, rule, more, text) BINARY_OF(id, sop, rule, more, kn_batch_elementwise, text)
+#define BINARY_OF(id, sop, rule, more, batch_rule, text)                                                              \
     {                                                                                                                  \
         .name = #id, .nin = 2, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
-        .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop,                                                  \
+        .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
+        .lower_complex = kn_lower_complex,                                                                            \
         .jvp = jvp_##id,                                                                                               \
         .transpose = transpose_##id,                                                                                   \
-        .element = kn_element_sop,                                                                                     \
-        .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)                              \
+        .batch = (batch_rule),                                                                                        \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
 
 static kiln_status type_integers(kn_typing *t)
@@ -136,7 +139,8 @@ static kiln_status transpose_div(KN_TRANSPOSE_ARGS)
 }
 
 KILN_PRIM(add) = BINARY(add, add, kn_type_nary_number, KN_COMMUTES, "Sum; integers wrap.");
-KILN_PRIM(add_any) = BINARY(add_any, add, type_add_any, KN_COMMUTES, "Sum of two values of one type: how gradients accumulate.");
+KILN_PRIM(add_any) = BINARY_OF(add_any, add, type_add_any, KN_COMMUTES, kn_batch_full,
+                                "Sum of two values of one type: how gradients accumulate.");
 KILN_PRIM(sub) = BINARY(sub, sub, kn_type_nary_number, 0, "Difference; integers wrap.");
 KILN_PRIM(div) = BINARY(div, div, kn_type_nary_number, KN_EXPENSIVE,
                         "Quotient. Integers truncate; x/0 is -1 (unsigned: all ones), the least integer by -1 is itself.");
@@ -183,6 +187,7 @@ KILN_PRIM(mul) = {
     .transpose = transpose_mul,
     .element = kn_element_sop,
     .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Product; integers wrap.",
 };
@@ -245,6 +250,7 @@ KILN_PRIM(pow) = {
     .jvp = jvp_pow,
     .element = element_pow,
     .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Power, within 1 ULP; an integer exponent is converted to the base's type.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements as bits: bitcast_convert_type, reduce_precision, nextafter, the total order of floats. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -127,6 +128,7 @@ KILN_PRIM(bitcast_convert_type) = {
     .jvp = kn_jvp_zero,
     .eval = eval_bitcast,
     .element = element_bitcast,
+    .batch = kn_batch_full,
     .sample = kn_sample_bitcast,
     .doc = "The same bits as another element type. Wider to narrower appends a dimension, narrower to wider takes the last one away; the "
            "lowest bits come first.",
@@ -182,9 +184,9 @@ TOTAL(le_to, le)
 TOTAL(lt_to, lt)
 #define ORDER(id, text)                                                                                               \
     {                                                                                                                  \
-        .name = #id, .nin = 2, .nout = 1, .flags = KN_LEVEL_TRACED, .type = type_total,             \
+        .name = #id, .nin = 2, .nout = 1, .flags = KN_LEVEL_TRACED, .type = type_total, .lower = lower_##id,           \
         .jvp = kn_jvp_zero,                                                                                            \
-        .lower = lower_##id,           \
+        .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
 KILN_PRIM(eq_to) = ORDER(eq_to, "Equal in the total order of floats: the same bits.");
@@ -224,6 +226,7 @@ KILN_PRIM(nextafter) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_nextafter,
     .lower = lower_nextafter,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "The next float after the first operand towards the second.",
 };
@@ -282,6 +285,7 @@ KILN_PRIM(reduce_precision) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_precision,
     .lower = lower_precision,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_reduce_precision,
     .doc = "Rounds to a float of fewer exponent and mantissa bits: to nearest even, too large becomes infinite, below the normal numbers "
            "becomes zero.",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of a body: jit (pjit), custom_jvp_call, custom_vjp_call, remat2. All compute what the body computes; what differs is what
  * transformations make of them. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/lowering.h"
@@ -293,12 +294,29 @@ KILN_PRIM(custom_lin) = {
     .doc = "Stands for the tangents of a custom_vjp call until reverse differentiation replaces it by the rule; it cannot be run.",
 };
 
+static kiln_status batch_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
+                              kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *params = kn_lanes_params(&m);
+    bool *lanes = KN_NEWN(&b->prog->arena, bool, e->nin + 1), *found = KN_NEWN(&b->prog->arena, bool, e->nout + 1);
+    const kn_jaxpr *body;
+    KILN_TRY_MEM(b->ctx, params && lanes && found);
+    for (uint32_t i = 0; i < e->nin; i++) lanes[i] = kn_has_lanes(&m, i);
+    KILN_TRY(r->batch(r, body_of(e), m.size, lanes, NULL, &body, found));
+    params[body_param(e->prim)] = KN_JAXPR(body);
+    for (uint32_t i = 0; i < e->nout; i++) out_axis[i] = found[i] ? 0 : KN_NO_LANES;
+    return kn_lanes_emit(&m, params, x, y);
+}
+
 #define CALL(id, spec, more, text)                                                                                    \
     {                                                                                                                  \
         .name = #id, .nin = KN_VARIADIC, .nout = KN_VARIADIC, .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE | (more),         \
-        KN_PARAMS(spec), .type = type_call, .eval = eval_call,                                                         \
+        KN_PARAMS(spec),                                                                                               \
+        .type = type_call, .eval = eval_call, .lower = lower_call,                                                     \
         .jvp = jvp_##id, .transpose = transpose_call,                                                                  \
-        .lower = lower_call, .sample = kn_sample_call, .doc = (text)             \
+        .batch = batch_call,                                                                                           \
+        .sample = kn_sample_call, .doc = (text)                                                                        \
     }
 #define jvp_jit jvp_call
 #define jvp_pjit jvp_call

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
@@ -42,6 +43,7 @@ KILN_PRIM(complex) = {
     .eval = eval_complex,
     .jvp = kn_jvp_linear,
     .transpose = transpose_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The complex number of a real and an imaginary part.",
 };
@@ -74,6 +76,7 @@ static kiln_status transpose_part(KN_TRANSPOSE_ARGS)
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .type = type_part, .eval = eval_part,               \
         .jvp = kn_jvp_linear, .transpose = transpose_part,                                                             \
+        .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_complex, .doc = (text)                                                                     \
     }
 KILN_PRIM(real) = PART(real, "The real part.");
@@ -117,6 +120,7 @@ KILN_PRIM(conj) = {
     .eval = eval_conj,
     .jvp = kn_jvp_linear,
     .transpose = transpose_conj,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The conjugate: the imaginary part changes its sign.",
 };
@@ -151,6 +155,7 @@ KILN_PRIM(hypot) = {
     .eval = kn_eval_sop,
     .jvp = jvp_hypot,
     .element = kn_element_sop,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Square root of the sum of two squares, without overflow on the way; within 1 ULP.",
 };
@@ -165,6 +170,7 @@ KILN_PRIM(fma) = {
     .eval = kn_eval_sop,
     .jvp = jvp_fma,
     .element = kn_element_sop,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "a * b + c with one rounding.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise functions defined by others: the lowering is the definition, for the interpreter too. Bounds in ULP are those
  * that the tests measure. 16-bit floats are computed in f32 and rounded once. */
+#include "prim/batch.h"
 #include "prim/complex_rules.h"
 #include "prim/derive.h"
 #include "prim/formula.h"
@@ -112,9 +113,9 @@ KN_JVP1(square, D_MUL(g, D_MUL(D_NUM(2), x)))
 #define COMPOSITE(id, text)                                                                                           \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, KN_PARAMS(accuracy),                \
-        .type = kn_type_same_fc,                                                                                       \
+        .type = kn_type_same_fc, .lower = lower_##id, .lower_complex = kn_lower_complex,                               \
         .jvp = jvp_##id,                                                                                               \
-        .lower = lower_##id, .lower_complex = kn_lower_complex,                                                        \
+        .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
 KILN_PRIM(logistic) = COMPOSITE(logistic, "1/(1 + exp(-x)); within 3 ULP.");
@@ -135,6 +136,7 @@ KILN_PRIM(square) = {
     .jvp = jvp_square,
     .lower = lower_square,
     .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "x * x.",
 };
@@ -203,6 +205,7 @@ KILN_PRIM(integer_pow) = {
     .jvp = jvp_integer_pow,
     .lower = lower_integer_pow,
     .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "x to the power y, a fixed integer: repeated multiplication by the bits of y, from the lowest; 1/x^-y for y < 0.",
 };
@@ -273,8 +276,10 @@ static kiln_status lower_argmin(const kn_rules *r, kn_build *b, const kn_jaxpr *
 #define ARG(id, text)                                                                                                 \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED, KN_PARAMS(arg_params), .type = type_arg,           \
+        .lower = lower_##id,                                                                                          \
         .jvp = kn_jvp_zero,                                                                                            \
-        .lower = lower_##id, .sample = kn_sample_arg, .doc = (text)                                                    \
+        .batch = kn_batch_dimensions,                                                                                 \
+        .sample = kn_sample_arg, .doc = (text)                                                                        \
     }
 KILN_PRIM(argmax) = ARG(argmax, "First index of the maximum along a dimension; NaN counts as the maximum.");
 KILN_PRIM(argmin) = ARG(argmin, "First index of the minimum along a dimension; NaN counts as the minimum.");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* while and cond. */
+#include "prim/batch_control.h"
 #include "prim/control.h"
 #include "prim/common.h"
 #include "prim/derive.h"
@@ -226,6 +227,7 @@ KILN_PRIM(while) = {
     .eval = eval_while,
     .jvp = jvp_while,
     .transpose = kn_transpose_while,
+    .batch = kn_batch_while,
     .sample = kn_sample_while,
     .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "
            "of the body, first carries; results: last carries.",
@@ -352,6 +354,7 @@ KILN_PRIM(cond) = {
     .eval = eval_cond,
     .jvp = jvp_cond,
     .transpose = transpose_cond,
+    .batch = kn_batch_cond,
     .sample = kn_sample_cond,
     .doc = "Runs the branch that the first operand names, clamped into range, on the other operands.",
 };

@@ -4,6 +4,7 @@
  * feature), in the order of dot_general's chain; taps on padding or between dilated elements are skipped, and counted. Where groups
  * have one input feature it is no product of matrices, and multiplies and adds with two roundings. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -212,6 +213,70 @@ static kiln_status lower_complex_conv(const kn_rules *r, kn_build *b, const kn_j
     return l.status;
 }
 
+/* ---- lanes: folded into the batch (of the left operand), the output features (of the kernel), or groups (of both) ---- */
+
+/* Dimension `at` of a lane's array becomes (outer, lanes, inner), merged: outer 1 puts the lanes in front. */
+static kn_atom merged(kn_lanes *m, kn_atom a, uint32_t at, int64_t outer)
+{
+    if (m->l.status != KILN_OK) return a;
+    kiln_type t = kn_build_type(m->l.b, a);
+    int64_t split[KN_MAX_RANK + 2], whole[KN_MAX_RANK];
+    uint32_t n = 0;
+    if (t.rank + 1 > KN_MAX_RANK) {
+        m->l.status = kn_fail(m->l.b->ctx, KILN_UNSUPPORTED, "vmap: conv_general_dilated of %s has too many dimensions", kn_type_show(t).s);
+        return a;
+    }
+    for (uint32_t d = 0; d < t.rank; d++) {
+        if (d == at + 1) split[n++] = outer, split[n++] = t.dims[d] / outer;
+        else split[n++] = t.dims[d];
+        if (d) whole[d - 1] = d == at + 1 ? m->size * t.dims[d] : t.dims[d];
+    }
+    a = kn_low_reshape(&m->l, a, n, split);
+    return kn_low_reshape(&m->l, kn_lanes_move(m, a, 0, at + 1), t.rank - 1, whole);
+}
+
+/* The other way round. */
+static kn_atom parted(kn_lanes *m, kn_atom a, uint32_t at, int64_t outer)
+{
+    if (m->l.status != KILN_OK) return a;
+    kiln_type t = kn_build_type(m->l.b, a);
+    int64_t split[KN_MAX_RANK + 2], whole[KN_MAX_RANK + 1] = {m->size}, inner = t.dims[at] / (outer * m->size);
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        if (d == at) split[n++] = outer, split[n++] = m->size, split[n++] = inner;
+        else split[n++] = t.dims[d];
+        whole[d + 1] = d == at ? outer * inner : t.dims[d];
+    }
+    a = kn_lanes_move(m, kn_low_reshape(&m->l, a, n, split), at + 1, 0);
+    return kn_low_reshape(&m->l, a, t.rank + 1, whole);
+}
+
+static kiln_status batch_conv(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    conv c = {.n = 0};
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    read_conv(e->params, &c);
+    uint32_t batch = (uint32_t)c.spec[0][0], feature = (uint32_t)c.spec[0][1], outs = (uint32_t)c.spec[1][0];
+    bool left = kn_has_lanes(&m, 0), kernel = kn_has_lanes(&m, 1), batches = c.batches > 1;
+    if (kn_in_type(j, e, 0).rank + 2 > KN_MAX_RANK) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
+    kn_atom in[2] = {x[0], x[1]};
+    int64_t groups = c.features > c.batches ? c.features : c.batches;
+    if (left && kernel) { /* each lane is a group, or as many as there were */
+        in[0] = merged(&m, x[0], batches ? batch : feature, 1);
+        in[1] = merged(&m, x[1], outs, 1);
+        p[batches ? CONV_BATCHES : CONV_FEATURES].i *= m.size;
+    } else if (left) {
+        in[0] = merged(&m, x[0], batch, c.batches);
+    } else {
+        in[1] = merged(&m, x[1], outs, groups);
+    }
+    kn_atom v = kn_low_op(&m.l, e->prim, p, in, 2);
+    y[0] = parted(&m, v, (uint32_t)c.spec[2][left && !kernel ? 0 : 1], left ? 1 : groups);
+    return m.l.status;
+}
+
 KILN_PRIM(conv_general_dilated) = {
     .name = "conv_general_dilated",
     .nin = 2,
@@ -220,6 +285,7 @@ KILN_PRIM(conv_general_dilated) = {
     .type = type_conv,
     .eval = eval_conv,
     .lower_complex = lower_complex_conv,
+    .batch = batch_conv,
     .sample = kn_sample_conv,
     .doc = "Convolution (the kernel is not flipped) with strides, padding, dilation of both operands, groups of features or batches.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dot_general: dimension_numbers is ((contracting left, contracting right), (batch left, batch right)); the result has the
  * batch dimensions, then the free ones of the left, then those of the right. */
+#include "prim/batch.h"
 #include "prim/dot.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
@@ -153,6 +154,83 @@ static kiln_status transpose_dot(KN_TRANSPOSE_ARGS)
     return l.status;
 }
 
+/* ---- lanes ---- */
+
+/* The dimensions of one side, raised where it has lanes; `together`: the lanes are its first batch dimension. */
+static void dims_with_lanes(kn_lanes *m, kn_dot_dims *d, int side, bool lanes, bool together)
+{
+    if (!lanes) return;
+    d->contract[side] = kn_lanes_raised(m, d->contract[side], d->n_contract);
+    d->batch[side] = together ? kn_lanes_behind(m, 0, d->batch[side], d->n_batch) : kn_lanes_raised(m, d->batch[side], d->n_batch);
+}
+
+static kn_atom dot_of(kn_lanes *m, const kn_dot_dims *d, kn_atom a, kn_atom b)
+{
+    kn_param *p = kn_lanes_params(m), lists[4], pairs[2];
+    if (m->l.status != KILN_OK) return 0;
+    for (int i = 0; i < 4; i++) {
+        lists[i] = i < 2 ? KN_INTS(d->n_contract, d->contract[i]) : KN_INTS(d->n_batch, d->batch[i - 2]);
+        lists[i].list = p[DOT_DIMENSIONS].items[i / 2].items[i % 2].list;
+    }
+    pairs[0] = KN_TUPLE(2, lists), pairs[1] = KN_TUPLE(2, lists + 2);
+    p[DOT_DIMENSIONS] = KN_TUPLE(2, pairs);
+    return kn_low_op(&m->l, m->e->prim, p, (kn_atom[]){a, b}, 2);
+}
+
+/* The lanes of one side as one of its free dimensions, moved to the front of the result. Where the other side has no free dimension the
+ * sides change places instead; a complex product has an order of its parts, and stays. */
+static kiln_status lanes_free(kn_lanes *m, kn_dot_dims d, kn_atom *y)
+{
+    int side = kn_has_lanes(m, 0) ? 0 : 1;
+    kiln_type right = kn_in_type(m->j, m->e, 1);
+    uint32_t used = d.n_batch + d.n_contract, left_free = kn_in_type(m->j, m->e, 0).rank - used;
+    dims_with_lanes(m, &d, side, true, false);
+    if (side == 1 && d.n_batch == 0 && right.rank == used && kiln_dtype_kind(right.dtype) != 'c') {
+        kn_dot_dims swapped = {{d.batch[1], d.batch[0]}, {d.contract[1], d.contract[0]}, d.n_batch, d.n_contract};
+        y[0] = dot_of(m, &swapped, m->x[1], m->x[0]);
+    } else {
+        y[0] = kn_lanes_move(m, dot_of(m, &d, m->x[0], m->x[1]), d.n_batch + (side ? left_free : 0), 0);
+    }
+    return m->l.status;
+}
+
+/* Would the product be summed in another order if the lanes were a free dimension? A product with a vector has the order of a sum. One
+ * lane is treated as many are. */
+static bool order_changes(kn_lanes *m, kn_dot_dims d)
+{
+    kiln_type t[2] = {kn_in_type(m->j, m->e, 0), kn_in_type(m->j, m->e, 1)};
+    kiln_dtype result = kn_out_type(m->j, m->e, 0).dtype;
+    if (strchr("iu", kiln_dtype_kind(t[0].dtype))) return false;
+    bool before = kn_dot_order_of(t[0], t[1], &d, result).lanes;
+    int side = kn_has_lanes(m, 0) ? 0 : 1;
+    dims_with_lanes(m, &d, side, true, false);
+    if (m->l.status != KILN_OK) return false;
+    t[side] = kn_build_type(m->l.b, m->x[side]);
+    int64_t dims[KN_MAX_RANK];
+    for (uint32_t k = 0; k < t[side].rank; k++) dims[k] = k || m->size > 1 ? t[side].dims[k] : 2;
+    t[side].dims = dims;
+    return kn_dot_order_of(t[0], t[1], &d, result).lanes != before;
+}
+
+/* Lanes on both sides are one more batch dimension. So they are, by repeating the shared side (which nothing writes out: the product
+ * reads the side itself), where the order of the sums would change otherwise. */
+static kiln_status batch_dot(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
+                             kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_dot_dims d = kn_dot_dims_of(e);
+    if (!kn_has_lanes(&m, 0) || !kn_has_lanes(&m, 1)) {
+        bool changes = order_changes(&m, d);
+        KILN_TRY(m.l.status);
+        if (!changes) return lanes_free(&m, d, y);
+    }
+    for (int side = 0; side < 2; side++) dims_with_lanes(&m, &d, side, true, true);
+    d.n_batch++;
+    y[0] = dot_of(&m, &d, kn_lanes_full(&m, 0), kn_lanes_full(&m, 1));
+    return m.l.status;
+}
+
 KILN_PRIM(dot_general) = {
     .name = "dot_general",
     .nin = 2,
@@ -164,6 +242,7 @@ KILN_PRIM(dot_general) = {
     .jvp = jvp_dot,
     .transpose = transpose_dot,
     .lower_complex = kn_lower_complex_dot,
+    .batch = batch_dot,
     .sample = kn_sample_dot,
     .doc = "Products of two arrays summed over the contracting dimensions, in the documented order; f16, bf16 and f32 accumulate in "
            "f32.",

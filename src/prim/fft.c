@@ -2,6 +2,7 @@
 /* fft: transforms over the last dimensions. Computed in double, rounded once. */
 #include "rt/fft.h"
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -189,6 +190,7 @@ KILN_PRIM(fft) = {
     .eval = eval_fft,
     .jvp = kn_jvp_linear,
     .transpose = transpose_fft,
+    .batch = kn_batch_full,
     .sample = kn_sample_fft,
     .doc = "Discrete Fourier transform over the last dimensions: forward, inverse (divided by the number of elements), of real numbers to "
            "the first half of their spectrum, and back.",

@@ -3,6 +3,7 @@
  * the body takes captures, accumulators, elements. A body that applies one of add, mul, min, max, and, or, xor has the order of
  * the reduction of that name, whose result is combined with the first value last, on the left. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/sample.h"
 #include "prim/window.h"
 #include "rt/reduce.h"
@@ -173,6 +174,20 @@ static kiln_status lower_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     return l.status;
 }
 
+/* What the body captured and the first values are scalars of all lanes, or the lanes are folded one by one. */
+static kiln_status batch_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t consts = kn_body_consts(e, FOLD_CONSTS), n = (e->nin - consts) / 2;
+    if (kn_any_lanes(&m, 0, consts) || kn_any_lanes(&m, consts + n, e->nin)) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
+    kn_param *p = kn_lanes_params(&m);
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, p && in);
+    kn_lanes_shift(&m, &p[FOLD_DIMENSIONS]);
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = i < consts || i >= consts + n ? x[i] : kn_lanes_full(&m, i);
+    return kn_lanes_emit(&m, p, in, y);
+}
+
 KILN_PRIM(reduce) = {
     .name = "reduce",
     .nin = KN_VARIADIC,
@@ -182,6 +197,7 @@ KILN_PRIM(reduce) = {
     .type = type_fold,
     .eval = eval_fold,
     .lower = lower_fold,
+    .batch = batch_fold,
     .sample = kn_sample_fold,
     .doc = "Folds arrays of one shape over the listed dimensions with the body `jaxpr`, from given first values: a left fold in "
            "row-major order, or in the documented order where the body applies one of add, mul, min, max, and, or, xor.",

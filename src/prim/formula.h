@@ -4,6 +4,7 @@
 #ifndef KN_PRIM_FORMULA_H
 #define KN_PRIM_FORMULA_H
 
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 
@@ -28,8 +29,10 @@ kiln_status kn_lower_formula(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, co
 #define SPECIAL(id, rule, n, text)                                                                                    \
     {                                                                                                                  \
         .name = #id, .nin = (n), .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, .type = kn_type_nary_float,       \
+        .lower = lower_##rule,                                                                                        \
         .jvp = jvp_##id,                                                                                               \
-        .lower = lower_##rule, .sample = kn_sample_elementwise, .doc = (text)                                          \
+        .batch = kn_batch_elementwise,                                                                                \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
 
 extern const kn_prim kn_prim_ceil, kn_prim_cond, kn_prim_convert_element_type, kn_prim_digamma, kn_prim_erf, kn_prim_erfc, kn_prim_floor, kn_prim_le,

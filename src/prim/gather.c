@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gather: windows of the operand at places that an array of indices names. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/index.h"
 #include "prim/sample.h"
 #include "rt/reduce.h"
@@ -163,6 +164,29 @@ static kiln_status transpose_gather(KN_TRANSPOSE_ARGS)
     return kn_build_scatter(b, &kn_prim_scatter_add, &how, ct_in[0], x[1], ct[0], &ct_in[0]);
 }
 
+/* Lanes of the operand alone are one more dimension of the window; of the indices alone, one more that numbers index vectors; of both,
+ * dimensions that run together. */
+static kiln_status batch_gather(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    bool operand = kn_has_lanes(&m, 0), indices = kn_has_lanes(&m, 1);
+    kn_param *p = kn_lanes_params(&m), lists[KN_INDEX_LISTS];
+    KILN_TRY(m.l.status);
+    kn_index_dims d;
+    kn_index_dims_of(&p[GATHER_DIMS], false, &d);
+    kn_index_lanes(&m, &d, operand, indices);
+    p[GATHER_DIMS] = kn_index_param(&d, false, lists);
+    int64_t sizes[KN_MAX_RANK + 1] = {indices ? 1 : m.size};
+    if (operand) {
+        uint32_t n = p[GATHER_SIZES].n;
+        if (n) memcpy(sizes + 1, kn_ints(&p[GATHER_SIZES]), n * sizeof *sizes);
+        p[GATHER_SIZES] = KN_INTS(n + 1, sizes);
+    }
+    if (indices) p[GATHER_SORTED] = p[GATHER_UNIQUE] = KN_BOOL(false);
+    return kn_lanes_emit(&m, p, x, y);
+}
+
 KILN_PRIM(gather) = {
     .name = "gather",
     .nin = 2,
@@ -175,6 +199,7 @@ KILN_PRIM(gather) = {
     .jvp = jvp_gather,
     .transpose = transpose_gather,
     .element = element_gather,
+    .batch = batch_gather,
     .sample = kn_sample_gather,
     .doc = "Windows of size slice_sizes of the operand, one for each index vector. CLIP and PROMISE_IN_BOUNDS clamp starts so that "
            "windows lie inside; FILL_OR_DROP gives fill_value where one would not (by default NaN, the least integer, true).",

@@ -28,6 +28,17 @@ bool kn_index_dims_of(const kn_param *p, bool scatter, kn_index_dims *d)
     return true;
 }
 
+kn_param kn_index_param(const kn_index_dims *d, bool scatter, kn_param *lists)
+{
+    static const char *const keys[2][KN_INDEX_LISTS] = {
+        {"offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims", "start_indices_batching_dims"},
+        {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims", "scatter_indices_batching_dims"},
+    };
+    const kn_ints_list *own[] = {&d->window, &d->collapsed, &d->map, &d->operand_batch, &d->indices_batch};
+    for (int i = 0; i < KN_INDEX_LISTS; i++) lists[i] = KN_INTS(own[i]->n, own[i]->v);
+    return (kn_param){.kind = KN_P_RECORD, .n = KN_INDEX_LISTS, .items = lists, .name = scatter ? "ScatterDimensionNumbers" : "GatherDimensionNumbers", .keys = keys[scatter]};
+}
+
 bool kn_index_mode_of(const kn_param *p, kn_index_mode *mode)
 {
     static const char *const names[] = {"CLIP", "FILL_OR_DROP", "PROMISE_IN_BOUNDS"};
@@ -181,4 +192,21 @@ kiln_status kn_build_take(kn_build *b, kn_atom x, kn_atom indices, uint32_t axis
     kn_param record = record_of(&d, false, items);
     kn_scatter_like how = {&record, &mode, false, true};
     return kn_build_gather(b, &how, ones, x, indices, out);
+}
+
+void kn_index_lanes(kn_lanes *m, kn_index_dims *d, bool operand, bool indices)
+{
+    bool together = operand && indices;
+    kn_ints_list *of_operand[] = {&d->collapsed, &d->map};
+    for (int i = 0; i < 2 && operand; i++) of_operand[i]->v = kn_lanes_raised(m, of_operand[i]->v, of_operand[i]->n);
+    if (operand && !indices) d->window.v = kn_lanes_behind(m, 0, d->window.v, d->window.n), d->window.n++;
+    else d->window.v = kn_lanes_raised(m, d->window.v, d->window.n);
+    if (together) {
+        d->operand_batch.v = kn_lanes_behind(m, 0, d->operand_batch.v, d->operand_batch.n);
+        d->indices_batch.v = kn_lanes_behind(m, 0, d->indices_batch.v, d->indices_batch.n);
+        d->operand_batch.n++, d->indices_batch.n++;
+        return;
+    }
+    if (operand) d->operand_batch.v = kn_lanes_raised(m, d->operand_batch.v, d->operand_batch.n);
+    if (indices) d->indices_batch.v = kn_lanes_raised(m, d->indices_batch.v, d->indices_batch.n);
 }

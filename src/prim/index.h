@@ -5,7 +5,7 @@
 #ifndef KN_PRIM_INDEX_H
 #define KN_PRIM_INDEX_H
 
-#include "prim/common.h"
+#include "prim/batch.h"
 
 typedef struct kn_ints_list {
     const int64_t *v;
@@ -21,6 +21,9 @@ typedef struct kn_index_dims {
 
 /* GatherDimensionNumbers(..) or ScatterDimensionNumbers(..); false when the parameter is neither. */
 bool kn_index_dims_of(const kn_param *p, bool scatter, kn_index_dims *d);
+/* The parameter for these; `lists` receives its items. */
+enum { KN_INDEX_LISTS = 5 };
+kn_param kn_index_param(const kn_index_dims *d, bool scatter, kn_param *lists);
 /* Checks everything that can be said without the result's shape; `sizes` is the window, of the operand's rank. */
 kiln_status kn_index_check(const kn_typing *t, const kn_index_dims *d, kiln_type operand, kiln_type indices, const int64_t *sizes,
                            uint32_t n_sizes, uint32_t outer_rank);
@@ -34,6 +37,8 @@ static inline bool kn_listed(kn_ints_list l, int64_t v)
         if (l.v[i] == v) return true;
     return false;
 }
+/* The same dimensions with lanes in front of the operand, the indices, or both; those of the window are part of the result (updates). */
+void kn_index_lanes(kn_lanes *m, kn_index_dims *d, bool operand, bool indices);
 /* Splits an index of the result (updates): `batch` numbers the index vector (rank of the indices - 1), `offset` is in the window
  * of the operand's rank. */
 void kn_index_split(const kn_index_dims *d, uint32_t rank, uint32_t outer_rank, const int64_t *ix, int64_t *batch, int64_t *offset);

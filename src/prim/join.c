@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* concatenate, stack, pad: results put together from several operands. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
@@ -137,6 +138,7 @@ KILN_PRIM(concatenate) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_concatenate,
     .element = element_concatenate,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_concatenate,
     .doc = "The operands one after another along `dimension`.",
 };
@@ -204,6 +206,7 @@ KILN_PRIM(stack) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_stack,
     .element = element_stack,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_stack,
     .doc = "The operands as the layers of a new dimension `axis`.",
 };
@@ -322,6 +325,26 @@ static kiln_status transpose_pad(KN_TRANSPOSE_ARGS)
     if (x[1] == KN_LINEAR) ct_in[1] = kn_low2(&l, &kn_prim_sub, kn_derive_sum_all(&l, ct[0]), kn_derive_sum_all(&l, own));
     return l.status;
 }
+
+/* Padding values that differ between lanes are chosen by a mask of what is no element. */
+static kiln_status batch_pad(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kiln_type own = kn_in_type(j, e, 0), shape = kn_out_type(j, e, 0);
+    uint32_t n = own.rank;
+    kn_param config[KN_MAX_RANK + 1] = {KN_INTS(3, ((int64_t[]){0, 0, 0}))};
+    for (uint32_t d = 0; d < n; d++) config[d + 1] = e->params[0].items[d];
+    kn_param p = KN_TUPLE(n + 1, config);
+    kn_atom in[2] = {kn_lanes_full(&m, 0), x[1]};
+    if (!kn_has_lanes(&m, 1)) return kn_lanes_emit(&m, &p, in, y);
+    kn_atom element = kn_low_fill(&m.l, (kiln_type){KILN_BOOL, own.rank, own.dims}, (kn_scalar){.b = true});
+    kn_atom mask = kn_low_op(&m.l, e->prim, e->params, (kn_atom[]){element, kn_low_fill(&m.l, KILN_SCALAR(KILN_BOOL), (kn_scalar){.u = 0})}, 2);
+    kn_atom zero = kn_low_fill(&m.l, KILN_SCALAR(own.dtype), (kn_scalar){.c = {0, 0}});
+    kn_atom padded = kn_low_op(&m.l, e->prim, &p, (kn_atom[]){in[0], zero}, 2);
+    y[0] = kn_low_select(&m.l, kn_lanes_repeat(&m, mask), padded, kn_lanes_widened(&m, 1, shape));
+    return m.l.status;
+}
 KILN_PRIM(pad) = {
     .name = "pad",
     .nin = 2,
@@ -334,6 +357,7 @@ KILN_PRIM(pad) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_pad,
     .element = element_pad,
+    .batch = batch_pad,
     .sample = kn_sample_pad,
     .doc = "The operand with the padding value before (low), behind (high) and between (interior) its elements, along each "
            "dimension; negative low and high cut elements off.",

@@ -8,6 +8,7 @@
  *   ormqr side trans     qr, tau, c -> c                  sytrd uplo        a -> a, d, e, tau, info
  *   syevd jobz uplo      a -> vectors, w, info            gtsv              dl, d, du, b -> dl, d, du, b, info */
 #include "rt/lapack.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/sample.h"
 
@@ -398,6 +399,7 @@ KILN_PRIM(lapack) = {
     .loop = KN_LOOP_CALL,
     .type = type_lapack,
     .eval = eval_lapack,
+    .batch = kn_batch_full,
     .sample = kn_sample_lapack,
     .doc = "A routine of LAPACK on batches of matrices: potrf, getrf, geqrf, orgqr, ormqr, syevd, sytrd, gehrd, gesdd, gesvd, geev, gtsv, "
            "with their letters (uplo, jobz, ..) in `options`; the last result is the routine's status.",

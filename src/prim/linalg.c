@@ -2,6 +2,7 @@
 /* cholesky and triangular_solve over the last two dimensions, computed in double (complex too) and rounded once; sums run in the
  * order of their index. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/routine.h"
 #include "prim/sample.h"
@@ -121,6 +122,7 @@ KILN_PRIM(cholesky) = {
     .type = type_cholesky,
     .eval = kn_eval_call,
     .call = call_cholesky,
+    .batch = kn_batch_full,
     .sample = kn_sample_cholesky,
     .doc = "The lower factor L of matrices L L^H, of which the lower triangle is read; NaN where one is not positive definite.",
 };
@@ -241,6 +243,22 @@ static kiln_status call_solve(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j,
     return kn_call_ints(ctx, arena, c, ints, I_COUNT);
 }
 
+/* One matrix that all lanes share solves all their right sides at once: each is solved by itself in any case. */
+static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kiln_type t = kn_in_type(j, e, 1);
+    if (axis[0] != KN_NO_LANES || t.rank != 2) return kn_batch_full(r, b, j, e, x, axis, y, out_axis);
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    bool left = e->params[SOLVE_LEFT].b;
+    int64_t rows = t.dims[0], columns = t.dims[1], n = m.size;
+    kn_atom v = left ? kn_lanes_move(&m, x[1], 0, 1) : x[1];
+    v = kn_low_reshape(&m.l, v, 2, left ? (int64_t[]){rows, n * columns} : (int64_t[]){n * rows, columns});
+    v = kn_low_op(&m.l, e->prim, e->params, (kn_atom[]){x[0], v}, 2);
+    v = kn_low_reshape(&m.l, v, 3, left ? (int64_t[]){rows, n, columns} : (int64_t[]){n, rows, columns});
+    y[0] = left ? kn_lanes_move(&m, v, 1, 0) : v;
+    return m.l.status;
+}
+
 KILN_PRIM(triangular_solve) = {
     .name = "triangular_solve",
     .nin = 2,
@@ -251,6 +269,7 @@ KILN_PRIM(triangular_solve) = {
     .type = type_solve,
     .eval = kn_eval_call,
     .call = call_solve,
+    .batch = batch_solve,
     .sample = kn_sample_triangular_solve,
     .doc = "Solves op(a) x = b (left_side) or x op(a) = b with triangular matrices a, of which one triangle is read; op transposes, "
            "conjugates.",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* int_pow: integers to integer powers. mulhi: the upper half of a product. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -53,6 +54,7 @@ KILN_PRIM(int_pow) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_integers,
     .lower = lower_int_pow,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_integers,
     .doc = "Integer to an integer power, wrapping; a negative power of 1 is 1, of -1 is 1 or -1, of any other number 0.",
 };
@@ -82,6 +84,7 @@ KILN_PRIM(mulhi) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_integers,
     .lower = lower_mulhi,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_integers,
     .doc = "The upper half of the full product of two integers.",
 };

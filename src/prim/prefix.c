@@ -134,6 +134,7 @@ KILN_PRIM(cumlogsumexp) = {
     .type = type_cumlogsumexp,
     .jvp = jvp_cumlogsumexp,
     .lower = lower_cumlogsumexp,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_cumulative,
     .doc = "Running log of the sum of exponentials along `axis`, from its end when `reverse`; 16-bit floats are summed in f32.",
 };

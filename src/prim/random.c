@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random bits by counters: threefry2x32 element by element, rng_bit_generator as StableHLO has it. */
 #include "rt/threefry.h"
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -52,6 +53,7 @@ KILN_PRIM(threefry2x32) = {
     .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
     .type = type_threefry,
     .lower = lower_threefry,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_threefry,
     .doc = "Threefry-2x32 with 20 rounds of counters under a key: two words of key, two of counter give two words.",
 };
@@ -148,6 +150,7 @@ KILN_PRIM(rng_bit_generator) = {
     .loop = KN_LOOP_CALL,
     .type = type_rng,
     .eval = eval_rng,
+    .batch = kn_batch_loop,
     .sample = kn_sample_rng,
     .doc = "Random bits of a counter-based generator from a state (key, counter); gives the state behind them, too. DEFAULT is THREE_FRY.",
 };

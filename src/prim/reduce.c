@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over dimensions and running reductions along one. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
 #include "prim/derive.h"
@@ -132,9 +133,10 @@ static kiln_status jvp_reduce_prod(KN_JVP_ARGS)
 #define REDUCE(id, sop, spec, rule, text)                                                                             \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(spec), .scalar_op = KN_S_##sop, .loop = KN_LOOP_REDUCE,            \
-        .type = (rule), .eval = eval_reduce,                                                                           \
+        .type = (rule), .eval = eval_reduce, .lower_complex = kn_lower_complex_reduce,                                    \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
-        .lower_complex = kn_lower_complex_reduce, .sample = kn_sample_reduce,      \
+        .batch = kn_batch_dimensions,                                                                                 \
+        .sample = kn_sample_reduce,                                                                                   \
         .doc = (text)                                                                                                  \
     }
 KILN_PRIM(reduce_sum) = REDUCE(reduce_sum, add, reduce_sharded, type_number, "Sum over the listed dimensions; 0 where there is nothing.");
@@ -236,8 +238,10 @@ static kiln_status jvp_running(KN_JVP_ARGS)
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(cumulative_params), .scalar_op = KN_S_##sop,                       \
         .loop = KN_LOOP_CUMULATE, .type = (rule), .eval = eval_cumulative,                                             \
+        .lower_complex = kn_lower_complex_cumulative,                                                                 \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
-        .lower_complex = kn_lower_complex_cumulative, .sample = kn_sample_cumulative,                                  \
+        .batch = kn_batch_dimensions,                                                                                 \
+        .sample = kn_sample_cumulative,                                                                               \
         .doc = (text)                                                                                                  \
     }
 KILN_PRIM(cumsum) = CUMULATIVE(cumsum, add, type_cumulative_number, "Running sum along `axis`, from its end when `reverse`.");

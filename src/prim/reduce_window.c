@@ -2,6 +2,7 @@
 /* Folds over windows: reduce_window_sum, _max, _min and reduce_window with any body. A window folds in row-major order from the
  * first value; padding takes part with the first value. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/sample.h"
 #include "prim/window.h"
 #include "rt/reduce.h"
@@ -88,10 +89,22 @@ static kiln_status lower_simple(const kn_rules *r, kn_build *b, const kn_jaxpr *
     return kn_low_window_fold(&l, &f, y);
 }
 
+static kiln_status batch_simple(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    kn_window_lanes(&m, simple, p);
+    return kn_lanes_emit(&m, p, x, y);
+}
+
 #define SIMPLE(id, sop, text)                                                                                         \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED, KN_PARAMS(simple_params), .scalar_op = KN_S_##sop, .type = type_simple,      \
-        .eval = eval_simple, .lower = lower_simple, .sample = kn_sample_window, .doc = (text)                          \
+        .eval = eval_simple, .lower = lower_simple,                                                                    \
+        .batch = batch_simple,                                                                                         \
+        .sample = kn_sample_window, .doc = (text)                                                                      \
     }
 KILN_PRIM(reduce_window_max) = SIMPLE(reduce_window_max, max, "Maximum over windows that slide over the array.");
 KILN_PRIM(reduce_window_min) = SIMPLE(reduce_window_min, min, "Minimum over windows that slide over the array.");
@@ -181,6 +194,19 @@ static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     return kn_low_window_fold(&l, &f, y);
 }
 
+static kiln_status batch_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t consts = kn_body_consts(e, ANY_CONSTS), n = (e->nin - consts) / 2;
+    if (kn_any_lanes(&m, 0, consts) || kn_any_lanes(&m, consts + n, e->nin)) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
+    kn_param *p = kn_lanes_params(&m);
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, p && in);
+    kn_window_lanes(&m, any, p);
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = i < consts || i >= consts + n ? x[i] : kn_lanes_full(&m, i);
+    return kn_lanes_emit(&m, p, in, y);
+}
+
 KILN_PRIM(reduce_window) = {
     .name = "reduce_window",
     .nin = KN_VARIADIC,
@@ -190,6 +216,7 @@ KILN_PRIM(reduce_window) = {
     .type = type_any,
     .eval = eval_any,
     .lower = lower_any,
+    .batch = batch_any,
     .sample = kn_sample_window_any,
     .doc = "Folds windows that slide over arrays of one shape with the body `jaxpr`, in row-major order from given first values, which "
            "padding has too.",

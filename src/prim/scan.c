@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan: a body repeated over the slices of arrays along dimension 0, carrying values. The counts of constants and carries
  * stand in num_consts and num_carry, or follow from ft_in, whose three groups hold one leaf an operand. */
+#include "prim/batch_control.h"
 #include "prim/common.h"
 #include "prim/control.h"
 #include "prim/derive.h"
@@ -457,6 +458,7 @@ KILN_PRIM(scan) = {
     .jvp = jvp_scan,
     .transpose = transpose_scan,
     .lower = lower_scan,
+    .batch = kn_batch_scan,
     .sample = kn_sample_scan,
     .doc = "Runs the body `length` times over the slices of arrays along dimension 0 (from the end when `reverse`), carrying values; "
            "what the body gives beyond the carries is stacked. Operands: constants, first carries, arrays; results: last carries, "

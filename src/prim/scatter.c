@@ -2,6 +2,7 @@
 /* scatter and its kind: windows of the operand are combined with updates, in row-major order of the index vectors. A window that
  * does not lie inside is left out as a whole (CLIP moves it inside). */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/body.h"
 #include "prim/index.h"
 #include "prim/sample.h"
@@ -459,12 +460,31 @@ static kiln_status transpose_scatter_mul(KN_TRANSPOSE_ARGS)
 #define jvp_scatter_apply NULL
 #define transpose_scatter_apply NULL
 
+/* Lanes of arrays and updates are one more dimension of the window where all lanes share the indices, else dimensions that run
+ * together. Arrays have lanes in any case. A body that sees captures with lanes is repeated lane by lane. */
+static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    scatter_parts s = parts_of(e);
+    if (kn_any_lanes(&m, 0, s.consts)) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
+    bool indices = kn_has_lanes(&m, s.consts + s.n);
+    kn_param *p = kn_lanes_params(&m), lists[KN_INDEX_LISTS];
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, p && in);
+    kn_index_lanes(&m, &s.d, true, indices);
+    p[SCATTER_DIMS] = kn_index_param(&s.d, true, lists);
+    if (indices) p[SCATTER_SORTED] = KN_BOOL(false);
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = i < s.consts || (i == s.consts + s.n && !indices) ? x[i] : kn_lanes_full(&m, i);
+    return kn_lanes_emit(&m, p, in, y);
+}
+
 #define SCATTER(text_name, id, sop, inputs, outputs, text)                                                                \
     {                                                                                                                  \
         .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
-        .type = type_scatter, .eval = eval_scatter,                                                                    \
+        .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter,                                            \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
-        .lower = lower_scatter, .sample = kn_sample_scatter, .doc = (text) \
+        .batch = batch_scatter,                                                                                        \
+        .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }
 KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 3, 1,
                              "The operand with updates written over windows at places that index vectors name; the last one wins. "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* select_n and clamp. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
@@ -92,6 +93,20 @@ static kiln_status transpose_select_n(KN_TRANSPOSE_ARGS)
     }
     return l.status;
 }
+
+/* A choice that all lanes share, by one scalar, stays one. */
+static kiln_status batch_select_n(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, in);
+    bool shared = !kn_has_lanes(&m, 0) && kn_in_type(j, e, 0).rank == 0;
+    in[0] = shared ? x[0] : kn_lanes_widened(&m, 0, kn_out_type(j, e, 0));
+    for (uint32_t i = 1; i < e->nin; i++) in[i] = kn_lanes_full(&m, i);
+    return kn_lanes_emit(&m, NULL, in, y);
+}
+
 KILN_PRIM(select_n) = {
     .name = "select_n",
     .nin = KN_VARIADIC,
@@ -103,6 +118,7 @@ KILN_PRIM(select_n) = {
     .jvp = jvp_select_n,
     .transpose = transpose_select_n,
     .element = element_select_n,
+    .batch = batch_select_n,
     .sample = kn_sample_select_n,
     .doc = "Element by element, the case that the first operand names: false 0, true 1, or an i32 index; indices outside count as "
            "the nearest case.",
@@ -154,6 +170,19 @@ static kiln_status jvp_clamp(KN_JVP_ARGS)
     }
     return l.status;
 }
+
+static kiln_status batch_clamp(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_atom in[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        bool scalar = i != 1 && !kn_has_lanes(&m, i) && kn_in_type(j, e, i).rank == 0;
+        in[i] = scalar ? x[i] : kn_lanes_widened(&m, i, kn_out_type(j, e, 0));
+    }
+    return kn_lanes_emit(&m, NULL, in, y);
+}
+
 KILN_PRIM(clamp) = {
     .name = "clamp",
     .nin = 3,
@@ -164,6 +193,7 @@ KILN_PRIM(clamp) = {
     .eval = eval_clamp,
     .jvp = jvp_clamp,
     .element = element_clamp,
+    .batch = batch_clamp,
     .sample = kn_sample_elementwise,
     .doc = "min(max(x, low), high) of low, x, high; the bounds are scalars or have x's shape. NaN wins.",
 };

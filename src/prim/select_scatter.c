@@ -2,6 +2,7 @@
 /* Windows that choose one of their elements: select_and_scatter writes a source there, select_and_gather_add reads another array
  * there. Padding is never chosen by the first; in the second it takes part with the least or greatest number. */
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/sample.h"
 #include "prim/window.h"
 #include "rt/reduce.h"
@@ -202,6 +203,22 @@ static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     return l.status;
 }
 
+static kiln_status windows_with_lanes(kn_lanes *m, kn_window_places at, uint32_t first, kn_atom *y)
+{
+    kn_param *p = kn_lanes_params(m);
+    kn_atom *in = KN_NEWN(&m->l.b->prog->arena, kn_atom, m->e->nin);
+    KILN_TRY_MEM(m->l.b->ctx, p && in);
+    kn_window_lanes(m, at, p);
+    for (uint32_t i = 0; i < m->e->nin; i++) in[i] = i < first || i >= first + 2 ? m->x[i] : kn_lanes_full(m, i);
+    return kn_lanes_emit(m, p, in, y);
+}
+static kiln_status batch_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    if (kn_any_lanes(&m, 0, e->nin - 3) || kn_has_lanes(&m, e->nin - 1)) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
+    return windows_with_lanes(&m, any_places, e->nin - 3, y);
+}
+
 KILN_PRIM(select_and_scatter) = {
     .name = "select_and_scatter",
     .nin = KN_VARIADIC,
@@ -211,6 +228,7 @@ KILN_PRIM(select_and_scatter) = {
     .type = type_any,
     .eval = eval_any,
     .lower = lower_any,
+    .batch = batch_any,
     .sample = kn_sample_select_and_scatter,
     .doc = "Each window of the operand chooses an element: the first one that select_jaxpr keeps against all later ones. An element of the "
            "source is combined there by scatter_jaxpr with what the result holds, which begins as the first value.",
@@ -268,6 +286,13 @@ static kiln_status lower_add(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     return l.status;
 }
 
+static kiln_status batch_add(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    return windows_with_lanes(&m, add_places, 0, y);
+}
+
 KILN_PRIM(select_and_scatter_add) = {
     .name = "select_and_scatter_add",
     .nin = 2,
@@ -276,6 +301,7 @@ KILN_PRIM(select_and_scatter_add) = {
     KN_PARAMS(add_params),
     .type = type_add,
     .lower = lower_add,
+    .batch = batch_add,
     .sample = kn_sample_select_and_scatter,
     .doc = "Adds each element of the source (first operand) where its window of the second operand has its greatest (ge) or least (le) "
            "element, the first one at a tie.",
@@ -332,6 +358,13 @@ static kiln_status lower_gather(const kn_rules *r, kn_build *b, const kn_jaxpr *
     return l.status;
 }
 
+static kiln_status batch_gather(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    return windows_with_lanes(&m, gather_places, 0, y);
+}
+
 KILN_PRIM(select_and_gather_add) = {
     .name = "select_and_gather_add",
     .nin = 2,
@@ -340,6 +373,7 @@ KILN_PRIM(select_and_gather_add) = {
     KN_PARAMS(gather_params),
     .type = type_gather,
     .lower = lower_gather,
+    .batch = batch_gather,
     .sample = kn_sample_window,
     .doc = "For each window of the second operand the element of the first that stands where the window has its greatest (ge) or least "
            "(le) element, the first one at a tie; 0 where that is padding.",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same elements in another shape: broadcast_in_dim, reshape, squeeze, transpose, rev; and iota, which has shape only.
  * Each rule pair is an index map: which element of the operand stands at an index of the result. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
@@ -26,10 +27,13 @@ static int64_t offset(kiln_type x, const int64_t *ix)
 #define MOVING(id, spec, type_rule, eval_rule, element_rule, text)                                                    \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_MOVES, KN_PARAMS(spec), .loop = KN_LOOP_ELEMENT,                 \
-        .type = (type_rule), .eval = (eval_rule),                                                                      \
+        .type = (type_rule), .eval = (eval_rule), .element = (element_rule),                                           \
         .jvp = kn_jvp_linear, .transpose = transpose_##id,                                                             \
-        .element = (element_rule), .sample = kn_sample_##id, .doc = (text)                                             \
+        .batch = batch_##id,                                                                                           \
+        .sample = kn_sample_##id, .doc = (text)                                                                        \
     }
+#define batch_squeeze kn_batch_dimensions
+#define batch_rev kn_batch_dimensions
 
 /* ---- broadcast_in_dim ---- */
 
@@ -102,6 +106,20 @@ static kiln_status transpose_broadcast_in_dim(KN_TRANSPOSE_ARGS)
     ct_in[0] = kn_derive_sum(&l, ct[0], n, axes);
     if (l.status == KILN_OK && !kiln_type_equal(kn_build_type(b, ct_in[0]), from)) ct_in[0] = kn_low_reshape(&l, ct_in[0], from.rank, from.dims);
     return l.status;
+}
+
+static kiln_status batch_broadcast_in_dim(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    uint32_t n = p[BROADCAST_DIMENSIONS].n, rank = p[BROADCAST_SHAPE].n;
+    int64_t dims[KN_MAX_RANK + 1] = {m.size};
+    if (rank) memcpy(dims + 1, kn_ints(&p[BROADCAST_SHAPE]), rank * sizeof *dims);
+    p[BROADCAST_DIMENSIONS] = KN_INTS(n + 1, kn_lanes_behind(&m, 0, kn_ints(&p[BROADCAST_DIMENSIONS]), n));
+    p[BROADCAST_SHAPE] = KN_INTS(rank + 1, dims);
+    return kn_lanes_emit(&m, p, x, y);
 }
 KILN_PRIM(broadcast_in_dim) = MOVING(broadcast_in_dim, broadcast_params, type_broadcast, eval_broadcast, element_broadcast,
                                      "Repeats the operand: its dimension i becomes dimension broadcast_dimensions[i] of the "
@@ -212,6 +230,21 @@ static kiln_status transpose_reshape(KN_TRANSPOSE_ARGS)
     ct_in[0] = kn_derive_turn(&l, kn_low_reshape(&l, ct[0], t.rank, dims), back);
     return l.status;
 }
+
+static kiln_status batch_reshape(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    uint32_t rank = p[RESHAPE_SIZES].n, n = p[RESHAPE_DIMENSIONS].n;
+    int64_t dims[KN_MAX_RANK + 1] = {m.size};
+    if (rank) memcpy(dims + 1, kn_ints(&p[RESHAPE_SIZES]), rank * sizeof *dims);
+    if (!kn_is_none(&p[RESHAPE_DIMENSIONS]))
+        p[RESHAPE_DIMENSIONS] = KN_INTS(n + 1, kn_lanes_behind(&m, 0, kn_ints(&p[RESHAPE_DIMENSIONS]), n));
+    p[RESHAPE_SIZES] = KN_INTS(rank + 1, dims);
+    return kn_lanes_emit(&m, p, x, y);
+}
 KILN_PRIM(reshape) = MOVING(reshape, reshape_params, type_reshape, eval_reshape, element_reshape,
                             "The same elements in row-major order in another shape; `dimensions` transposes first.");
 
@@ -310,6 +343,15 @@ static kiln_status transpose_transpose(KN_TRANSPOSE_ARGS)
     for (uint32_t d = 0; d < e->params[0].n; d++) back[kn_ints(&e->params[0])[d]] = d;
     ct_in[0] = kn_derive_turn(&l, ct[0], back);
     return l.status;
+}
+
+static kiln_status batch_transpose(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t n = e->params[0].n;
+    kn_param p = KN_INTS(n + 1, kn_lanes_behind(&m, 0, kn_ints(&e->params[0]), n));
+    return kn_lanes_emit(&m, &p, x, y);
 }
 KILN_PRIM(transpose) = MOVING(transpose, transpose_params, type_transpose, eval_transpose, element_transpose,
                               "Permutes dimensions: dimension i of the result is dimension permutation[i] of the operand.");

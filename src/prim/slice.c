@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slice, dynamic_slice, dynamic_update_slice, split. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/derive.h"
+#include "prim/index.h"
 #include "prim/sample.h"
+
+#include "prims.gen.h"
 
 /* ---- slice ---- */
 
@@ -87,6 +91,23 @@ static kiln_status transpose_slice(KN_TRANSPOSE_ARGS)
     ct_in[0] = kn_derive_pad(&l, ct[0], low, high, inside);
     return l.status;
 }
+
+static kiln_status batch_slice(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *p = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    int64_t v[3][KN_MAX_RANK + 1] = {{m.size}, {0}, {1}};
+    for (int k = 0; k < 3; k++) {
+        const int64_t *own = kn_ints(&p[k]);
+        uint32_t n = p[k].n;
+        if (kn_is_none(&p[k])) continue;
+        if (n) memcpy(v[k] + 1, own, n * sizeof *own);
+        p[k] = KN_INTS(n + 1, v[k]);
+    }
+    return kn_lanes_emit(&m, p, x, y);
+}
 KILN_PRIM(slice) = {
     .name = "slice",
     .nin = 1,
@@ -99,6 +120,7 @@ KILN_PRIM(slice) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_slice,
     .element = element_slice,
+    .batch = batch_slice,
     .sample = kn_sample_slice,
     .doc = "Elements start, start + stride, ... below limit along each dimension.",
 };
@@ -202,6 +224,65 @@ static kiln_status transpose_dynamic_slice(KN_TRANSPOSE_ARGS)
     in[0] = sum, in[1] = part;
     return with_starts(b, e, 1, x, in, 2, &kn_prim_dynamic_update_slice, NULL, &ct_in[0]);
 }
+
+/* A start index for the lanes, 0, of the type of the equation's own. */
+static kn_atom first_lane(kn_lanes *m, uint32_t first)
+{
+    kn_atom zero = 0;
+    kiln_dtype d = m->e->nin > first ? kn_in_type(m->j, m->e, first).dtype : KILN_I32;
+    if (m->l.status == KILN_OK) m->l.status = kn_build_literal(m->l.b, d, (kn_scalar){.u = 0}, &zero);
+    return zero;
+}
+
+/* The start indices as index vectors, one a lane. Indices of different types become i64, from which nothing is lost by clamping. */
+static kn_atom index_vectors(kn_lanes *m, uint32_t first)
+{
+    const kn_eqn *e = m->e;
+    uint32_t n = e->nin - first;
+    kn_atom v[KN_MAX_RANK] = {0};
+    bool same = true;
+    for (uint32_t i = 0; i < n; i++) same = same && kn_in_type(m->j, e, first + i).dtype == kn_in_type(m->j, e, first).dtype;
+    for (uint32_t i = 0; i < n && m->l.status == KILN_OK; i++) {
+        v[i] = kn_lanes_full(m, first + i);
+        if (same) continue;
+        if (kn_in_type(m->j, e, first + i).dtype == KILN_U64) {
+            kn_atom most = 0;
+            m->l.status = kn_build_literal(m->l.b, KILN_U64, (kn_scalar){.u = INT64_MAX}, &most);
+            v[i] = kn_low2(&m->l, &kn_prim_min, v[i], most);
+        }
+        v[i] = kn_low_convert(&m->l, v[i], KILN_I64);
+    }
+    return kn_low_op(&m->l, &kn_prim_stack, &KN_INT(1), v, n);
+}
+
+/* Starts that differ between lanes make a gather. */
+static kiln_status batch_dynamic_slice(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t rank = e->nin - 1;
+    bool whole = kn_has_lanes(&m, 0);
+    const int64_t *own = kn_ints(&e->params[0]);
+    int64_t sizes[KN_MAX_RANK + 1] = {m.size}, at[KN_MAX_RANK + 1];
+    for (uint32_t d = 0; d < rank; d++) sizes[d + 1] = own[d], at[d] = d;
+    if (!kn_any_lanes(&m, 1, e->nin)) {
+        kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin + 1);
+        KILN_TRY_MEM(b->ctx, in);
+        in[0] = x[0], in[1] = first_lane(&m, 1);
+        for (uint32_t i = 1; i < e->nin; i++) in[i + 1] = x[i];
+        KILN_TRY(m.l.status);
+        return kn_build_eqn(b, e->prim, &KN_INTS(rank + 1, sizes), in, e->nin + 1, y, 1);
+    }
+    static const int64_t zero = 0;
+    kn_ints_list lanes = {&zero, whole ? 1 : 0}, window = {kn_lanes_raised(&m, at, rank), rank};
+    kn_index_dims dims = {.window = window, .map = whole ? window : (kn_ints_list){at, rank}, .operand_batch = lanes, .indices_batch = lanes};
+    kn_param lists[KN_INDEX_LISTS];
+    sizes[0] = 1;
+    kn_param params[] = {kn_index_param(&dims, false, lists), KN_NONE, KN_BOOL(false), KN_TEXT("GatherScatterMode.CLIP"),
+                         whole ? KN_INTS(rank + 1, sizes) : KN_INTS(rank, sizes + 1), KN_BOOL(false)};
+    y[0] = kn_low_op(&m.l, &kn_prim_gather, params, (kn_atom[]){x[0], index_vectors(&m, 1)}, 2);
+    return m.l.status;
+}
 KILN_PRIM(dynamic_slice) = {
     .name = "dynamic_slice",
     .nin = KN_VARIADIC,
@@ -214,6 +295,7 @@ KILN_PRIM(dynamic_slice) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_dynamic_slice,
     .element = element_dynamic_slice,
+    .batch = batch_dynamic_slice,
     .sample = kn_sample_dynamic_slice,
     .doc = "A window of size slice_sizes of the operand at start indices, one integer scalar a dimension, clamped so that the window "
            "lies inside.",
@@ -255,6 +337,32 @@ static kiln_status transpose_dynamic_update_slice(KN_TRANSPOSE_ARGS)
     KILN_TRY(kn_zeros(b, w, &in[1]));
     return with_starts(b, e, 2, x, in, 2, e->prim, NULL, &ct_in[0]);
 }
+
+/* Starts that all lanes share leave it as it is, so that it can be done in place; others make a scatter. */
+static kiln_status batch_dynamic_update_slice(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t rank = e->nin - 2;
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin + 1);
+    KILN_TRY_MEM(b->ctx, in);
+    in[0] = kn_lanes_full(&m, 0), in[1] = kn_lanes_full(&m, 1);
+    if (!kn_any_lanes(&m, 2, e->nin)) {
+        in[2] = first_lane(&m, 2);
+        for (uint32_t i = 2; i < e->nin; i++) in[i + 1] = x[i];
+        KILN_TRY(m.l.status);
+        return kn_build_eqn(b, e->prim, NULL, in, e->nin + 1, y, 1);
+    }
+    static const int64_t zero = 0;
+    int64_t at[KN_MAX_RANK + 1];
+    for (uint32_t d = 0; d < rank; d++) at[d] = d + 1;
+    kn_ints_list lanes = {&zero, 1}, window = {at, rank};
+    kn_index_dims dims = {.window = window, .map = window, .operand_batch = lanes, .indices_batch = lanes};
+    kn_param lists[KN_INDEX_LISTS];
+    kn_param params[] = {kn_index_param(&dims, true, lists), KN_BOOL(true), KN_TEXT("GatherScatterMode.CLIP"), KN_NONE, KN_BOOL(true), KN_NONE, KN_NONE};
+    y[0] = kn_low_op(&m.l, &kn_prim_scatter, params, (kn_atom[]){in[0], index_vectors(&m, 2), in[1]}, 3);
+    return m.l.status;
+}
 KILN_PRIM(dynamic_update_slice) = {
     .name = "dynamic_update_slice",
     .nin = KN_VARIADIC,
@@ -265,6 +373,7 @@ KILN_PRIM(dynamic_update_slice) = {
     .eval = eval_dynamic_update_slice,
     .jvp = kn_jvp_linear,
     .transpose = transpose_dynamic_update_slice,
+    .batch = batch_dynamic_update_slice,
     .sample = kn_sample_dynamic_update_slice,
     .doc = "The first operand with the second written over it at start indices, clamped as in dynamic_slice.",
 };
@@ -344,6 +453,7 @@ KILN_PRIM(split) = {
     .jvp = kn_jvp_linear,
     .transpose = transpose_split,
     .element = element_split,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_split,
     .doc = "Cuts the operand along `axis` into pieces of the given sizes.",
 };

@@ -2,6 +2,7 @@
 /* sort by keys, sort by a comparator, top_k. Every line along the dimension is sorted by itself, stably, all arrays alike. */
 #include "rt/sort.h"
 #include "prim/derive.h"
+#include "prim/batch.h"
 #include "prim/body.h"
 #include "prim/index.h"
 #include "prim/sample.h"
@@ -130,6 +131,7 @@ KILN_PRIM(sort) = {
     .type = type_sort,
     .eval = eval_sort,
     .jvp = jvp_sort,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_sort,
     .doc = "Sorts along a dimension by the first num_keys arrays, stably; the other arrays go along. -0 equals 0, NaN is last; complex "
            "numbers by real, then imaginary part.",
@@ -174,6 +176,19 @@ static kiln_status eval_sort_by(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e,
     kn_caller_fini(&c);
     return status;
 }
+/* A comparator that sees captures with lanes is used lane by lane. */
+static kiln_status batch_sort_by(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    uint32_t consts = kn_body_consts(e, BY_CONSTS);
+    if (kn_any_lanes(&m, 0, consts)) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
+    kn_param *p = kn_lanes_params(&m);
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, p && in);
+    kn_lanes_shift(&m, &p[BY_DIMENSION]);
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = i < consts ? x[i] : kn_lanes_full(&m, i);
+    return kn_lanes_emit(&m, p, in, y);
+}
 KILN_PRIM(sort_by) = {
     .name = "sort_by",
     .nin = KN_VARIADIC,
@@ -183,6 +198,7 @@ KILN_PRIM(sort_by) = {
     .loop = KN_LOOP_CALL,
     .type = type_sort_by,
     .eval = eval_sort_by,
+    .batch = batch_sort_by,
     .sample = kn_sample_sort,
     .doc = "Sorts along a dimension, stably: elements a come before elements b where the comparator is true of (a0, b0, a1, b1, ..).",
 };
@@ -261,6 +277,7 @@ KILN_PRIM(top_k) = {
     .type = type_top_k,
     .eval = eval_top_k,
     .jvp = jvp_top_k,
+    .batch = kn_batch_dimensions,
     .sample = kn_sample_top_k,
     .doc = "The k greatest elements along a dimension (the last one unless given), greatest first, and their indices; the lower index "
            "first at a tie, NaN greatest, -0 below 0.",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise functions of one operand that are scalar operations themselves (composites stand in composite.c). */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
 #include "prim/derive.h"
@@ -11,18 +12,21 @@ static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTION
 #define UNARY(id, sop, rule, more, text)                                                                              \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
-        .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop,                                                  \
+        .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
+        .lower_complex = kn_lower_complex,                                                                            \
         .jvp = jvp_##id,                                                                                               \
-        .element = kn_element_sop,                                                                                     \
-        .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)                              \
+        .batch = kn_batch_elementwise,                                                                                \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
 #define FUNCTION(id, text) FUNCTION_OF(id, kn_type_same_fc, text)
 #define FUNCTION_OF(id, rule, text)                                                                                   \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_EXPENSIVE, KN_PARAMS(accuracy),                 \
         .scalar_op = KN_S_##id, .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop,                          \
+        .element = kn_element_sop, .lower_complex = kn_lower_complex,                                                 \
         .jvp = jvp_##id,                                                                                               \
-        .element = kn_element_sop, .lower_complex = kn_lower_complex, .sample = kn_sample_elementwise, .doc = (text)   \
+        .batch = kn_batch_elementwise,                                                                                \
+        .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
 
 static kiln_status type_is_finite(kn_typing *t)
@@ -183,6 +187,7 @@ KILN_PRIM(round) = {
     .eval = eval_round,
     .jvp = kn_jvp_zero,
     .element = element_round,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Rounds to an integral value; ties go away from zero (rounding_method 0) or to even (1).",
 };
@@ -190,9 +195,9 @@ KILN_PRIM(round) = {
 #define MOVE(id, derivative, text)                                                                                    \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_MOVES, .loop = KN_LOOP_ELEMENT,                 \
-        .type = kn_type_same_any, .eval = kn_eval_identity,                                                            \
+        .type = kn_type_same_any, .eval = kn_eval_identity, .element = kn_element_identity,                            \
         .jvp = (derivative), .transpose = transpose_identity,                                                          \
-        .element = kn_element_identity,                                                                                \
+        .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
 KILN_PRIM(stop_gradient) = MOVE(stop_gradient, kn_jvp_zero, "The operand; derivatives end here.");
@@ -244,6 +249,7 @@ KILN_PRIM(convert_element_type) = {
     .transpose = transpose_convert,
     .element = kn_element_sop,
     .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_convert,
     .doc = "Converts to another element type, rounding once. Floats to integers truncate and saturate, NaN gives 0; to bool is "
            "x != 0.",

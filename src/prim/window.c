@@ -43,6 +43,30 @@ kn_window kn_window_of(const kn_eqn *e, kn_window_places at)
                        .padding = &e->params[at.padding]};
 }
 
+void kn_window_lanes(kn_lanes *m, kn_window_places at, kn_param *params)
+{
+    const int lists[] = {at.base, at.dilation, at.size, at.stride};
+    kn_arena *arena = &m->l.b->prog->arena;
+    int64_t *none = KN_NEWN(arena, int64_t, 2);
+    for (int i = 0; none && i < 4; i++) {
+        if (lists[i] < 0) continue;
+        kn_param *p = &params[lists[i]];
+        int64_t *v = KN_NEWN(arena, int64_t, (size_t)p->n + 1);
+        if (!(none = v ? none : NULL)) break;
+        v[0] = 1;
+        if (p->n) memcpy(v + 1, kn_ints(p), p->n * sizeof *v);
+        *p = KN_INTS(p->n + 1, v);
+    }
+    kn_param *p = &params[at.padding], *pairs = KN_NEWN(arena, kn_param, (size_t)p->n + 1);
+    if (!none || !pairs) {
+        m->l.status = kn_nomem(m->l.b->ctx);
+        return;
+    }
+    pairs[0] = KN_INTS(2, none);
+    for (uint32_t d = 0; d < p->n; d++) pairs[d + 1] = p->items[d];
+    *p = KN_TUPLE(p->n + 1, pairs);
+}
+
 kiln_status kn_window_result(const kn_typing *t, const kn_window *w, const int64_t *dims, int64_t *out)
 {
     for (uint32_t d = 0; d < w->rank; d++) {

@@ -4,6 +4,7 @@
 #ifndef KN_PRIM_WINDOW_H
 #define KN_PRIM_WINDOW_H
 
+#include "prim/batch.h"
 #include "prim/body.h"
 
 typedef struct kn_window {
@@ -23,6 +24,8 @@ typedef struct kn_window_places {
 } kn_window_places;
 kiln_status kn_window_typed(const kn_typing *t, kn_window_places at, uint32_t rank, kn_window *w);
 kn_window kn_window_of(const kn_eqn *e, kn_window_places at);
+/* The parameters of a window with a dimension in front over which it does not slide. */
+void kn_window_lanes(kn_lanes *m, kn_window_places at, kn_param *params);
 /* Sizes of the result for an array of these dims. */
 kiln_status kn_window_result(const kn_typing *t, const kn_window *w, const int64_t *dims, int64_t *out);
 

@@ -26,9 +26,10 @@ kiln_status kn_hvp(const kn_rules *r, const kn_jaxpr *j, uint32_t wrt, const kn_
 kiln_status kn_jacobian(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, bool reverse, const kn_jaxpr **out);
 kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *policy, uint32_t n, const kn_jaxpr **out);
-/* Maps over axes[i] of argument i (KN_NO_AXIS: shared by all); the new axis stands at out_axes[k] of result k (NULL: 0). */
+/* Maps over axes[i] of argument i (KN_NO_AXIS: shared by all), which gets `size` lanes; the new axis stands at out_axes[k] of result k
+ * (NULL: 0). */
 enum { KN_NO_AXIS = -1 };
-kiln_status kn_vmap(const kn_rules *r, const kn_jaxpr *j, const int *axes, const int *out_axes, const kn_jaxpr **out);
+kiln_status kn_vmap(const kn_rules *r, const kn_jaxpr *j, int64_t size, const int *axes, const int *out_axes, const kn_jaxpr **out);
 
 /* ---- pieces (see the files) ---- */
 

@@ -11,6 +11,8 @@ typedef struct word {
     const char *name, *args; /* both end in text; args: what stands between ':' and '(' or the end, or NULL */
     const char *const *arg;
     uint32_t n;
+    int *axes; /* vmap */
+    int64_t lanes; /* vmap: -1: not known */
 } word;
 
 typedef kiln_status (*apply_fn)(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out);
@@ -117,17 +119,10 @@ static kiln_status apply_vmap(const kn_rules *r, const kn_jaxpr *j, const word *
     if (w->n != n)
         return kn_fail(r->ctx, KILN_INVALID, "transform: vmap:%s names %u operands, the program has %u; one axis or None for each",
                        w->args ? w->args : "", w->n, n);
-    int *axes = KN_NEWN(&r->prog->arena, int, n);
-    KILN_TRY_MEM(r->ctx, axes);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *s = w->arg[i];
-        axes[i] = KN_NO_AXIS;
-        if (strcmp(s, "None") == 0) continue;
-        if (s[0] < '0' || s[0] > '9' || strlen(s) > 2 || (s[1] && (s[1] < '0' || s[1] > '9')))
-            return kn_fail(r->ctx, KILN_INVALID, "transform: vmap takes axes and None, found '%s'", s);
-        axes[i] = s[1] ? 10 * (s[0] - '0') + (s[1] - '0') : s[0] - '0';
-    }
-    return kn_vmap(r, j, axes, NULL, out);
+    if (w->lanes < 0)
+        return kn_fail(r->ctx, KILN_INVALID, "transform: how many lanes vmap:%s has does not follow from operands; say it with an axis, as in vmap:0*8",
+                       w->args ? w->args : "");
+    return kn_vmap(r, j, w->lanes, w->axes, NULL, out);
 }
 static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
@@ -191,6 +186,69 @@ static kiln_status read_words(const kn_rules *r, const char *text, word *list, u
     return KILN_OK;
 }
 
+/* A number of at most 18 digits; false when there is none. */
+static bool number(const char **s, int64_t *v)
+{
+    const char *from = *s;
+    for (*v = 0; **s >= '0' && **s <= '9' && *s - from < 18; ++*s) *v = 10 * *v + (**s - '0');
+    return *s > from;
+}
+
+/* Axes, None, and numbers of lanes: "0", "None", "0*8". */
+static kiln_status read_axes(const kn_rules *r, word *w)
+{
+    KILN_TRY_MEM(r->ctx, w->axes = KN_NEWN(&r->prog->arena, int, w->n + 1));
+    w->lanes = -1;
+    for (uint32_t i = 0; i < w->n; i++) {
+        const char *s = w->arg[i];
+        int64_t axis, lanes = -1;
+        w->axes[i] = KN_NO_AXIS;
+        if (strcmp(s, "None") == 0) continue;
+        bool good = number(&s, &axis) && axis <= KN_RANK_LIMIT;
+        if (good && *s == '*') s++, good = number(&s, &lanes) && (w->lanes < 0 || w->lanes == lanes);
+        if (!good || *s)
+            return kn_fail(r->ctx, KILN_INVALID, "transform: vmap takes axes (with a number of lanes, if need be: 0*8) and None, found '%s'", w->arg[i]);
+        w->axes[i] = (int)axis;
+        if (lanes >= 0) w->lanes = lanes;
+    }
+    return KILN_OK;
+}
+
+typedef struct request {
+    const char *text;
+    const kiln_type *operands;
+    uint32_t n;
+} request;
+
+/* From the outermost word inwards: operands that have lanes say how many, and lose the axis. What a derivative adds comes last. */
+static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, uint32_t n)
+{
+    kiln_type *t = KN_NEWN(&r->prog->arena, kiln_type, q->n + 1);
+    KILN_TRY_MEM(r->ctx, t);
+    for (uint32_t i = 0; i < q->n; i++) t[i] = q->operands[i];
+    for (uint32_t k = 0; k < n; k++) {
+        word *w = &list[k];
+        if (strcmp(w->name, "vmap") != 0) continue;
+        KILN_TRY(read_axes(r, w));
+        for (uint32_t i = 0; i < w->n && i < q->n; i++) {
+            uint32_t axis = (uint32_t)w->axes[i];
+            int64_t *dims = KN_NEWN(&r->prog->arena, int64_t, t[i].rank + 1);
+            KILN_TRY_MEM(r->ctx, dims);
+            if (w->axes[i] == KN_NO_AXIS) continue;
+            if (axis >= t[i].rank)
+                return kn_fail(r->ctx, KILN_SHAPE, "transform: vmap:%s: operand %u is %s, and has no axis %u", w->args, i, kn_type_show(t[i]).s, axis);
+            if (w->lanes >= 0 && w->lanes != t[i].dims[axis])
+                return kn_fail(r->ctx, KILN_SHAPE, "transform: vmap:%s: operand %u, %s, has %lld lanes, not %lld as the others", w->args, i,
+                               kn_type_show(t[i]).s, (long long)t[i].dims[axis], (long long)w->lanes);
+            w->lanes = t[i].dims[axis];
+            for (uint32_t d = 0; d + 1 < t[i].rank; d++) dims[d] = t[i].dims[d < axis ? d : d + 1];
+            t[i].rank--;
+            t[i].dims = dims;
+        }
+    }
+    return KILN_OK;
+}
+
 static kiln_status find(const kn_rules *r, const word *w, apply_fn *out)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -203,13 +261,15 @@ static kiln_status find(const kn_rules *r, const word *w, apply_fn *out)
                    w->name);
 }
 
-static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *text, const kn_jaxpr **out)
+static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
 {
+    const request *q = how;
     word list[MOST_WORDS];
     apply_fn apply[MOST_WORDS];
     uint32_t n;
-    KILN_TRY(read_words(r, text, list, &n));
+    KILN_TRY(read_words(r, q->text, list, &n));
     for (uint32_t i = 0; i < n; i++) KILN_TRY(find(r, &list[i], &apply[i]));
+    KILN_TRY(count_lanes(r, q, list, n));
     *out = j;
     while (n-- > 0) {
         KILN_TRY_NOTE(r->ctx, apply[n](r, *out, &list[n], out), "while transforming by %s%s%s", list[n].name, list[n].args ? ":" : "",
@@ -236,15 +296,15 @@ static void find_forward(void *ud, const kn_jaxpr *j)
     }
 }
 
-static kiln_status transform_whole(const kn_rules *r, const kn_jaxpr *j, const void *text, const kn_jaxpr **out)
+static kiln_status transform_whole(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
 {
     finder f = {r, KILN_OK};
-    KILN_TRY(transform(r, j, text, out));
+    KILN_TRY(transform(r, j, how, out));
     find_forward(&f, *out);
     return f.status;
 }
 
-kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, kiln_prog **out)
+kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, const kiln_type *operands, uint32_t n_operands, kiln_prog **out)
 {
-    return kn_prog_apply(ctx, p, transform_whole, text, out);
+    return kn_prog_apply(ctx, p, transform_whole, &(request){text, operands, operands ? n_operands : 0}, out);
 }
