@@ -18,6 +18,7 @@ enum {
     KN_EFFECT = 1u << 6,    /* must be kept although nobody reads its results */
     KN_SHARES_NAMES = 1u << 7, /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
     KN_JVP_WHOLE = 1u << 8,    /* the jvp rule makes the primal results too: control flow, calls */
+    KN_TRANSIENT = 1u << 10,   /* stands in programs only while they are transformed: no sample, never run */
     KN_ACCUMULATES = 1u << 9   /* the transpose rule adds to the cotangents that ct_in holds on entry */
 };
 

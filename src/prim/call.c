@@ -285,7 +285,7 @@ KILN_PRIM(custom_lin) = {
     .name = "custom_lin",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
-    .flags = KN_LEVEL_TRACED,
+    .flags = KN_LEVEL_TRACED | KN_TRANSIENT,
     KN_PARAMS(lin_params),
     .type = type_lin,
     .eval = eval_lin,

@@ -122,6 +122,7 @@ KILN_PRIM(neg) = {
     .transpose = transpose_neg,
     .element = kn_element_sop,
     .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Negation; integers wrap, floats flip the sign bit.",
 };
