@@ -69,7 +69,7 @@ run 2 show f.jaxpr --stage parsed; complains "takes one of traced, transformed, 
 run 2 show f.jaxpr --width 40 --width 50; complains "given twice"
 run 2 show f.jaxpr --signature=yes; complains "takes no value"
 run 2 show nowhere.jaxpr; complains "cannot open 'nowhere.jaxpr': No such file or directory"
-run 2 eval f.jaxpr --transform grad:9; complains "operands"
+run 2 eval f.jaxpr --transform grad:0; complains "a gradient is that of one"
 run 2 show f.jaxpr --threads 4; complains "[unsupported]"
 KILN_TIER=7 run 2 show f.jaxpr; complains "KILN_TIER takes one of 0, 2, auto, found '7'"
 KILN_TARGET=z80 run 2 show f.jaxpr; complains "no target 'z80'"
