@@ -51,8 +51,9 @@ static void compare(kiln_ctx *ctx, const sample *s, const kiln_prog *q, const kn
 
 static bool becomes_others(const kn_prim *p)
 {
-    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_vjp_call", "integer_pow", "pjit", "remat2", "scan", "sort",
-                                        "split", "squeeze", "stack", "stop_gradient"};
+    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_vjp_call", "eigh", "geqrf", "householder_product", "integer_pow", "lu",
+                                        "lu_pivots_to_permutation", "pjit", "qr", "remat2", "scan", "sort",
+                                        "split", "squeeze", "stack", "stop_gradient", "svd", "tridiagonal_solve"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(p->name, names[i]) == 0) return true;
     return false;
@@ -76,6 +77,7 @@ static uint32_t n_samples, n_kept;
 static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
 {
     sample s = {.prim = prim, .seed = opts->seed, .length = opts->length};
+    if (strncmp(prim->name, "random_", 7) == 0 && strcmp(prim->name, "random_gamma_grad") != 0) return; /* keys have no form in StableHLO */
     kiln_status status = kn_sample_program(ctx, prim, opts, &s.p, s.in, &s.nin);
     if (status == KILN_UNSUPPORTED || status == KILN_DTYPE) return;
     assert_ok(ctx, status);
@@ -111,7 +113,7 @@ static void test_round_trip(void **state)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (uint64_t seed = 0; seed < 20; seed++) one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l]});
         if (n_samples && !becomes_others(prims[i]) && n_kept == 0) fail_msg("%s is not read back as itself", prims[i]->name);
-        if (!n_samples && prims[i]->sample) fail_msg("%s has no sample that was tried", prims[i]->name);
+        if (!n_samples && prims[i]->sample && strncmp(prims[i]->name, "random_", 7) != 0) fail_msg("%s has no sample that was tried", prims[i]->name);
     }
 }
 
