@@ -161,6 +161,12 @@ KILN_API void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const k
                            uint32_t n_y, int64_t length, bool reverse, kiln_val *out, const char *file, int line);
 #define kiln_scan(t, body, user, init, n_carry, xs, n_x, n_y, length, reverse, out) \
     kiln_scan_at((t), (body), (user), (init), (n_carry), (xs), (n_x), (n_y), (length), (reverse), (out), __FILE__, __LINE__)
+/** map: the body for each slice of `xs` along axis 0, one after another; y[i] are stacked. The opposite choice is kiln_prog_vmap, which
+ *  computes all at once (kiln/transform.h). */
+typedef void (*kiln_map_fn)(kiln_trace *t, void *user, const kiln_val *x, kiln_val *y);
+KILN_API void kiln_map_at(kiln_trace *t, kiln_map_fn body, void *user, const kiln_val *xs, uint32_t n_x, uint32_t n_y, int64_t length, kiln_val *out,
+                          const char *file, int line);
+#define kiln_map(t, body, user, xs, n_x, n_y, length, out) kiln_map_at((t), (body), (user), (xs), (n_x), (n_y), (length), (out), __FILE__, __LINE__)
 /** cond: which is a bool scalar (branch 1 for true) or an i32 scalar, clamped into 0..n_branches-1; each branch traces from
  *  no operands (it uses enclosing values) and writes n_out results, of equal types in all branches. Only the branch taken runs. */
 typedef void (*kiln_branch_fn)(kiln_trace *t, void *user, uint32_t branch, kiln_val *out);

@@ -21,6 +21,9 @@ struct kiln_array {
 /* Bits that count in one element: 1 for bool, 2 and 4 for the narrow types, else all bits in memory. */
 unsigned kn_dtype_width(kiln_dtype d);
 
+/* The element type of a complex number's parts. */
+static inline kiln_dtype kn_part_dtype(kiln_dtype d) { return d == KILN_C64 ? KILN_F32 : KILN_F64; }
+
 /* One element, of any type; complex numbers are re, im. */
 typedef union kn_scalar {
     bool b;

@@ -55,6 +55,7 @@ static void print_one(const kn_prim *p)
     print_flag(p, KN_COMMUTES, "its operands commute");
     print_flag(p, KN_EXPENSIVE, "expensive");
     print_flag(p, KN_MOVES, "moves elements without changing them");
+    print_flag(p, KN_BY_PARTS, "of complex numbers: the same of each part");
     print_flag(p, KN_LEVEL_TRACED, "in traced programs only");
     print_flag(p, KN_LEVEL_LOWERED, "in lowered programs only");
 }

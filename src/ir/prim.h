@@ -18,20 +18,23 @@ enum {
     KN_EFFECT = 1u << 6,    /* must be kept although nobody reads its results */
     KN_SHARES_NAMES = 1u << 7, /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
     KN_JVP_WHOLE = 1u << 8,    /* the jvp rule makes the primal results too: control flow, calls */
-    KN_ACCUMULATES = 1u << 9   /* the transpose rule adds to the cotangents that ct_in holds on entry */
+    KN_ACCUMULATES = 1u << 9,  /* the transpose rule adds to the cotangents that ct_in holds on entry */
+    KN_BY_PARTS = 1u << 10     /* of complex numbers: the same of each part */
 };
 
 /* How a base primitive becomes loops. */
 typedef enum kn_loop_kind {
     KN_LOOP_NONE,    /* composite, or no loop rule */
     KN_LOOP_ELEMENT, /* `element` computes one element of the result: fuses freely */
+    KN_LOOP_PARTS,   /* `complex`: both operands' elements are stored, one behind the other */
     KN_LOOP_REDUCE,
     KN_LOOP_CUMULATE,
     KN_LOOP_DOT,
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
     KN_LOOP_COND,
-    KN_LOOP_CALL /* a routine on whole arrays (sort, transforms, factorisations), named by `call` */
+    KN_LOOP_SORT, /* by a comparator of its own */
+    KN_LOOP_CALL  /* a routine on whole arrays (sort, transforms, factorisations), named by `call` */
 } kn_loop_kind;
 
 /* One parameter in the order of printing. */

@@ -134,10 +134,9 @@ typedef struct fill {
 static void fill_body(maker *m, void *ud, const kn_lv *ix)
 {
     fill *s = ud;
-    kn_lv v = element_of(m, s->p, ix);
-    unsigned bits = (unsigned)kiln_dtype_bytes(s->p->type.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
-    lv_store(m, s->slot, linear_index(m, s->p->type, ix), v);
+    kn_lv v[2];
+    element_parts(m, s->p, ix, v);
+    store_element(m, s->p, s->slot, ix, v);
 }
 
 void store_place(maker *m, frame *f, place *p, uint32_t slot)
@@ -210,7 +209,8 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
     uint32_t n = 0, k = *pos, r = *result;
     for (bool stop = false; !stop && k < f->j->neqns && m->status == KILN_OK;) {
         const kn_eqn *e = &f->j->eqns[k];
-        if (e->prim->loop != KN_LOOP_ELEMENT || (m->o.ticks && e->scope != f->j->eqns[*pos].scope)) break;
+        bool element = e->prim->loop == KN_LOOP_ELEMENT || e->prim->loop == KN_LOOP_PARTS;
+        if (!element || (m->o.ticks && e->scope != f->j->eqns[*pos].scope)) break;
         f->pos = k;
         for (; r < e->nout; r++) {
             place_kind kind = f->plan[e->out[r]].kind;
@@ -254,13 +254,15 @@ void run_frame(maker *m, frame *f)
         m->loc = e->loc;
         f->pos = k;
         switch (e->prim->loop) {
-        case KN_LOOP_ELEMENT: emit_group(m, f, &k, &result); continue;
+        case KN_LOOP_ELEMENT:
+        case KN_LOOP_PARTS: emit_group(m, f, &k, &result); continue;
         case KN_LOOP_REDUCE: emit_reduce(m, f, e); break;
         case KN_LOOP_CUMULATE: emit_cumulate(m, f, e); break;
         case KN_LOOP_DOT: emit_dot(m, f, e); break;
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
         case KN_LOOP_WHILE: emit_while(m, f, e); break;
         case KN_LOOP_COND: emit_cond(m, f, e); break;
+        case KN_LOOP_SORT: emit_sort(m, f, e); break;
         case KN_LOOP_CALL:
         case KN_LOOP_NONE:
             if (e->prim->call) emit_call(m, f, e);

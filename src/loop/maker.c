@@ -309,6 +309,8 @@ void add_plain(maker *m, kn_linst i)
 
 uint32_t new_slot(maker *m, kn_slot_kind kind, uint32_t index, kiln_dtype d, int64_t elements)
 {
+    bool both = kiln_dtype_kind(d) == 'c'; /* parts, one after the other */
+    if (both) d = kn_part_dtype(d), elements *= 2;
     kn_slot s = {.kind = kind, .index = index, .dtype = d, .elements = elements};
     if (kind == KN_SLOT_SCRATCH) {
         size_t bytes;

@@ -2,7 +2,8 @@
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind,
- * call.c the calls of routines on whole arrays. */
+ * call.c the calls of routines on whole arrays, sort.c sorts
+ * by a comparator. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -167,6 +168,11 @@ place *new_place(maker *m, place_kind kind, kiln_type type);
 place *place_of_atom(maker *m, frame *f, kn_atom a);
 kn_lv element_of(maker *m, place *p, const kn_lv *ix);
 kn_lv element_at(maker *m, place *p, int64_t linear); /* by constant row-major index */
+/* Complex arrays stand in memory, part after part of each element, or are being made of two operands in the nest that is open. */
+kn_lv part_of(maker *m, place *p, const kn_lv *ix, bool imaginary);
+/* An element in v[0], or a complex one's parts in v[0] and v[1]; and its store. */
+void element_parts(maker *m, place *p, const kn_lv *ix, kn_lv *v);
+void store_element(maker *m, place *p, uint32_t slot, const kn_lv *ix, const kn_lv *v);
 void place_registers(maker *m, place *p, const kn_lv *regs);
 /* Elements as values, whatever the place: loads them where it is memory. */
 const kn_lv *registers_of(maker *m, place *p);
@@ -212,6 +218,9 @@ void emit_update(maker *m, frame *f, const kn_eqn *e);
 void emit_while(maker *m, frame *f, const kn_eqn *e);
 void emit_cond(maker *m, frame *f, const kn_eqn *e);
 void emit_call(maker *m, frame *f, const kn_eqn *e);
+void emit_sort(maker *m, frame *f, const kn_eqn *e);
+uint32_t operand_slot(maker *m, frame *f, kn_atom a);                /* the slot that holds an operand, whole */
+void put_whole(maker *m, frame *f, uint32_t var, uint32_t slot); /* a result made in memory; small ones become registers */
 
 /* A value made in memory: its place; a result made in registers: likewise. */
 void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot);

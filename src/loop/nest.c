@@ -160,19 +160,15 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
         for (uint32_t d = 0; d < s->rank; d++) full[d] = d == s->minor ? ix[0] : lv_int(m, 0);
         ix = full;
     }
-    kn_lv few[8], *v = few;
-    if (s->n > 8 && !MAKER_TRY_MEM(m, v = KN_NEWN(&m->temp, kn_lv, s->n))) return;
+    kn_lv few[8], *v = few; /* two places each: parts */
+    if (s->n > 4 && !MAKER_TRY_MEM(m, v = KN_NEWN(&m->temp, kn_lv, 2 * (size_t)s->n))) return;
     for (uint32_t k = 0; k < s->n; k++) {
         const kn_eqn *e = &s->f->j->eqns[s->roots[k].pos];
         m->scope = e->scope;
         m->loc = e->loc;
-        v[k] = element_of(m, s->lazy[k], ix);
+        element_parts(m, s->lazy[k], ix, v + 2 * k);
     }
-    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++) {
-        unsigned bits = (unsigned)kiln_dtype_bytes(s->lazy[k]->type.dtype) * 8;
-        if (bits > m->widest) m->widest = bits;
-        lv_store(m, s->slots[k], linear_index(m, s->lazy[k]->type, ix), v[k]);
-    }
+    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++) store_element(m, s->lazy[k], s->slots[k], ix, v + 2 * k);
 }
 
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n)

@@ -2,6 +2,7 @@
 /* Where values live, and fetching one element of them. A lazy value's element is computed by its equation's element rule,
  * which fetches elements of its operands in turn: that is all that fusion is here. */
 #include "loop/maker.h"
+#include "prim/common.h"
 
 enum { MEMO_SLOTS = 4096, DEEPEST_PULL = 4000, CHAIN = 4 };
 
@@ -31,6 +32,12 @@ place *place_of_atom(maker *m, frame *f, kn_atom a)
     kn_lv v = lv_const(m, l->dtype, l->value);
     place_registers(m, p, &v);
     return m->status == KILN_OK ? p : NULL;
+}
+
+/* Of a part of the complex element `linear`. */
+static kn_lv part_index(maker *m, kn_lv linear, bool imaginary)
+{
+    return lv_add(m, lv_mul(m, linear, lv_int(m, 2)), lv_int(m, imaginary));
 }
 
 kn_lv linear_index(maker *m, kiln_type t, const kn_lv *ix)
@@ -152,6 +159,41 @@ kn_lv element_of(maker *m, place *p, const kn_lv *ix)
     return 0;
 }
 
+kn_lv part_of(maker *m, place *p, const kn_lv *ix, bool imaginary)
+{
+    if (m->status != KILN_OK || !p) return 0;
+    if (p->kind == PLACE_MEMORY) return lv_load(m, p->slot, part_index(m, linear_index(m, p->type, ix), imaginary));
+    if (p->kind != PLACE_LAZY || p->e->prim->loop != KN_LOOP_PARTS) {
+        m->status = kn_fail(m->ctx, KILN_INTERNAL, "a part of a complex number is read that is neither stored nor made of parts");
+        return 0;
+    }
+    frame *outer = m->frame; /* the value is made of its parts in the nest that is open */
+    const kn_jaxpr *j = m->element.j;
+    m->frame = p->frame;
+    m->element.j = p->frame->j;
+    kn_lv v = kn_element_broadcast(&m->element, p->e, imaginary, ix);
+    m->frame = outer;
+    m->element.j = j;
+    return v;
+}
+
+void store_element(maker *m, place *p, uint32_t slot, const kn_lv *ix, const kn_lv *v)
+{
+    unsigned bits = (unsigned)kiln_dtype_bytes(m->l->slots.v[slot].dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    kn_lv at = linear_index(m, p->type, ix);
+    bool both = kiln_dtype_kind(p->type.dtype) == 'c';
+    if (!both) lv_store(m, slot, at, v[0]);
+    for (int k = 0; both && k < 2; k++) lv_store(m, slot, part_index(m, at, k), v[k]);
+}
+
+void element_parts(maker *m, place *p, const kn_lv *ix, kn_lv *v)
+{
+    bool both = kiln_dtype_kind(p->type.dtype) == 'c';
+    v[0] = both ? part_of(m, p, ix, false) : element_of(m, p, ix);
+    v[1] = both ? part_of(m, p, ix, true) : 0;
+}
+
 kn_lv element_at(maker *m, place *p, int64_t linear)
 {
     if (m->status != KILN_OK || !p) return 0;
@@ -187,6 +229,12 @@ static kn_lv rule_operand(kn_element *e, const kn_eqn *eqn, uint32_t operand, co
 {
     maker *m = maker_of(e);
     return m->status == KILN_OK ? element_of(m, place_of_atom(m, m->frame, eqn->in[operand]), ix) : 0;
+}
+
+static kn_lv rule_part(kn_element *e, const kn_eqn *eqn, uint32_t operand, const kn_lv *ix, bool imaginary)
+{
+    maker *m = maker_of(e);
+    return m->status == KILN_OK ? part_of(m, place_of_atom(m, m->frame, eqn->in[operand]), ix, imaginary) : 0;
 }
 
 static kn_lv rule_op(kn_element *e, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c)
@@ -226,7 +274,7 @@ static bool rule_known(kn_element *e, kn_lv ix, int64_t *value)
 
 void place_init(maker *m)
 {
-    m->element = (kn_element){.operand = rule_operand, .op = rule_op, .integer = rule_integer, .constant = rule_constant,
+    m->element = (kn_element){.operand = rule_operand, .part = rule_part, .op = rule_op, .integer = rule_integer, .constant = rule_constant,
                               .below = rule_below, .known = rule_known};
     m->memos = KN_NEWN(&m->temp, memo, MEMO_SLOTS);
     MAKER_TRY_MEM(m, m->memos);

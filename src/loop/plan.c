@@ -13,6 +13,7 @@ enum { NO_NEST = -1 }; /* else: position of the equation whose nest reads the va
 bool small(const maker *m, kiln_type t)
 {
     int64_t n = kiln_type_size(t);
+    if (kiln_dtype_kind(t.dtype) == 'c') return false; /* values of the loop language are real */
     return t.rank == 0 || (n <= (int64_t)m->o.register_elements && t.rank <= MAX_RANK && n > 0);
 }
 
@@ -106,6 +107,7 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     bool foreign = m->o.ticks && f->j->eqns[v->def].scope != e->scope && !is_view(f, a); /* else its time would be the reader's */
     bool store = false;
     switch (e->prim->loop) {
+    case KN_LOOP_PARTS: break;
     case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
     case KN_LOOP_REDUCE:
     case KN_LOOP_CUMULATE: break;
@@ -114,6 +116,7 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     case KN_LOOP_WHILE: store = i + e->nout < e->nin && !is_view(f, a); break; /* a lazy carry is written where it starts */
     case KN_LOOP_COND: store = !is_view(f, a); break;
     case KN_LOOP_CALL:
+    case KN_LOOP_SORT:
     case KN_LOOP_NONE: store = true; break;
     }
     if (store || foreign) v->kind = PLACE_MEMORY;

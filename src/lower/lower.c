@@ -9,6 +9,7 @@
  * Recursion follows the nesting of bodies and of calls, and of composites in composites, which both are bounded by what wrote
  * the program (the parser limits nesting) and by the rules. */
 #include "lower/lower.h"
+#include "lower/split.h"
 
 #include "base/map.h"
 
@@ -434,7 +435,7 @@ kiln_status kn_lower(kiln_ctx *ctx, const kn_prog *traced, kn_prog **out)
     if (status == KILN_OK) status = kn_verify(ctx, lw.out);
 #endif
     kn_arena_fini(&lw.scratch);
-    if (status == KILN_OK) *out = lw.out;
-    else kiln_prog_release(lw.out);
+    if (status == KILN_OK) status = kn_split(ctx, lw.out, out);
+    kiln_prog_release(lw.out);
     return status;
 }

@@ -25,6 +25,7 @@ static kn_fix lift(kn_simp *s, kn_eqn *e, const kn_rule *row)
     enum { MOST = 8 };
     kn_atom in[MOST];
     if (e->nout != 1 || e->nin == 0 || e->nin > MOST || kn_etype(s, e).rank == 0 || (e->prim->flags & KN_EFFECT)) return KN_NO;
+    if (kiln_dtype_kind(kn_etype(s, e).dtype) == 'c') return KN_NO; /* wholes are made of parts where they leave, nowhere else */
     for (uint32_t i = 0; i < e->nin; i++)
         if (!kn_uniform(s, e->in[i], &in[i])) return KN_NO;
     kn_atom scalar = kn_emit(s, e, e->prim, e->params, in, e->nin);

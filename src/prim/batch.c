@@ -48,9 +48,10 @@ kn_atom kn_lanes_beside(kn_lanes *m, uint32_t i, uint32_t rank)
     kiln_type t = kn_build_type(m->l.b, m->x[i]);
     bool lanes = kn_has_lanes(m, i);
     if (lanes ? t.rank == rank + 1 : t.rank == 0) return m->x[i];
-    int64_t dims[KN_MAX_RANK + 1];
+    int64_t dims[KN_MAX_RANK + 1], at[KN_MAX_RANK];
     for (uint32_t d = 0; d <= rank; d++) dims[d] = lanes ? d ? 1 : t.dims[0] : d ? t.dims[d - 1] : 1;
-    return kn_low_reshape(&m->l, m->x[i], rank + 1, dims);
+    for (uint32_t d = 0; d < t.rank; d++) at[d] = lanes ? d : d + 1;
+    return kn_low_op(&m->l, &kn_prim_broadcast_in_dim, (kn_param[]){KN_INTS(t.rank, at), KN_INTS(rank + 1, dims), KN_NONE}, &m->x[i], 1);
 }
 
 kn_atom kn_lanes_widened(kn_lanes *m, uint32_t i, kiln_type lane)

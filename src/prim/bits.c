@@ -116,6 +116,49 @@ static kn_lv element_bitcast(kn_element *m, const kn_eqn *e, uint32_t result, co
     return from_word(m, w, y.dtype, all);
 }
 
+/* Complex numbers are arrays whose last dimension holds the parts; element types that are narrower than a part go through words
+ * that have its width. */
+static kn_atom as(kn_low *l, kn_atom x, kiln_dtype d) { return kn_low_op(l, &kn_prim_bitcast_convert_type, &KN_DTYPE(d), &x, 1); }
+
+static kiln_status lower_complex_bitcast(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_type from = kn_in_type(j, e, 0), to = kn_out_type(j, e, 0);
+    kiln_dtype part = kn_part_dtype(kiln_dtype_kind(from.dtype) == 'c' ? from.dtype : to.dtype);
+    unsigned wide = width_of(part);
+    int64_t dims[KN_MAX_RANK + 2];
+    if (from.dtype == to.dtype) {
+        y[0] = x[0];
+        return KILN_OK;
+    }
+    if (kiln_dtype_kind(from.dtype) == 'c') {
+        kn_atom parts[] = {kn_low1(&l, &kn_prim_real, x[0]), kn_low1(&l, &kn_prim_imag, x[0])};
+        y[0] = kn_low_op(&l, &kn_prim_stack, &KN_INT(from.rank), parts, 2);
+        if (to.dtype != part) y[0] = as(&l, y[0], to.dtype);
+        if (width_of(to.dtype) < wide) y[0] = kn_low_reshape(&l, y[0], to.rank, to.dims);
+        return l.status;
+    }
+    for (uint32_t d = 0; d < to.rank; d++) dims[d] = to.dims[d];
+    dims[to.rank] = 2;
+    kn_atom v = x[0];
+    if (width_of(from.dtype) < wide) { /* the last dimension holds both parts */
+        dims[to.rank + 1] = wide / width_of(from.dtype);
+        v = kn_low_reshape(&l, v, to.rank + 2, dims);
+    }
+    if (from.dtype != part) v = as(&l, v, part);
+    kn_atom half[2];
+    for (int k = 0; k < 2; k++) {
+        int64_t lo[KN_MAX_RANK + 2] = {0}, hi[KN_MAX_RANK + 2];
+        memcpy(hi, dims, sizeof hi);
+        lo[to.rank] = k, hi[to.rank] = k + 1;
+        kn_param params[] = {KN_INTS(to.rank + 1, hi), KN_INTS(to.rank + 1, lo), KN_NONE};
+        half[k] = kn_low_reshape(&l, kn_low_op(&l, &kn_prim_slice, params, &v, 1), to.rank, to.dims);
+    }
+    y[0] = kn_low2(&l, &kn_prim_complex, half[0], half[1]);
+    return l.status;
+}
+
 KILN_PRIM(bitcast_convert_type) = {
     .name = "bitcast_convert_type",
     .nin = 1,
@@ -126,6 +169,7 @@ KILN_PRIM(bitcast_convert_type) = {
     .type = type_bitcast,
     .eval = eval_bitcast,
     .element = element_bitcast,
+    .lower_complex = lower_complex_bitcast,
     .batch = kn_batch_full,
     .sample = kn_sample_bitcast,
     .doc = "The same bits as another element type. Wider to narrower appends a dimension, narrower to wider takes the last one away; the "
@@ -139,7 +183,6 @@ static kiln_dtype signed_of(kiln_dtype d)
     unsigned w = width_of(d);
     return w == 16 ? KILN_I16 : w == 32 ? KILN_I32 : KILN_I64;
 }
-static kn_atom as(kn_low *l, kn_atom x, kiln_dtype d) { return kn_low_op(l, &kn_prim_bitcast_convert_type, &KN_DTYPE(d), &x, 1); }
 static kn_atom integer(kn_low *l, kiln_dtype d, int64_t v)
 {
     kn_atom a = 0;

@@ -2,6 +2,7 @@
 /* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/lowering.h"
 #include "prim/sample.h"
 
 static kiln_dtype whole_of(kiln_dtype part) { return part == KILN_F32 ? KILN_C64 : KILN_C128; }
@@ -29,6 +30,7 @@ KILN_PRIM(complex) = {
     .nin = 2,
     .nout = 1,
     .flags = KN_ELEMENTWISE,
+    .loop = KN_LOOP_PARTS,
     .type = type_complex,
     .eval = eval_complex,
     .batch = kn_batch_elementwise,
@@ -51,11 +53,16 @@ static kiln_status eval_part(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
 {
     return kn_eval_map(ev, j, e, in, out[0], part_map);
 }
+static kn_lv element_part(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)
+{
+    (void)result;
+    return m->part(m, e, 0, ix, e->prim->name[0] == 'i');
+}
 #define PART(id, text)                                                                                                \
     {                                                                                                                  \
-        .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .type = type_part, .eval = eval_part,               \
-        .batch = kn_batch_elementwise,                                                                                \
-        .sample = kn_sample_complex, .doc = (text)                                                                     \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .loop = KN_LOOP_ELEMENT, .type = type_part,         \
+        .eval = eval_part, .element = element_part, .batch = kn_batch_elementwise, .sample = kn_sample_complex,        \
+        .doc = (text)                                                                                                  \
     }
 KILN_PRIM(real) = PART(real, "The real part.");
 KILN_PRIM(imag) = PART(imag, "The imaginary part.");
@@ -70,23 +77,23 @@ static kiln_status type_conj(kn_typing *t)
     if (!real) KILN_TRY(kn_typing_kinds(t, 0, "c"));
     return kn_typing_like(t, 0, real ? whole_of(x.dtype) : x.dtype, x);
 }
-static kn_scalar conj_map(const kn_jaxpr *j, const kn_eqn *e, const kn_scalar *x)
+static kiln_status lower_conj(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
-    bool real = kiln_dtype_kind(kn_in_type(j, e, 0).dtype) == 'f';
-    return real ? (kn_scalar){.c = {x[0].f, -0.0}} : (kn_scalar){.c = {x[0].c[0], -x[0].c[1]}};
-}
-static kiln_status eval_conj(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
-{
-    return kn_eval_map(ev, j, e, in, out[0], conj_map);
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_dtype d = kn_in_type(j, e, 0).dtype;
+    if (kiln_dtype_kind(d) == 'f') y[0] = kn_low2(&l, &kn_prim_complex, x[0], kn_low_num(&l, d, -0.0));
+    else y[0] = kn_low2(&l, &kn_prim_complex, kn_low1(&l, &kn_prim_real, x[0]), kn_low1(&l, &kn_prim_neg, kn_low1(&l, &kn_prim_imag, x[0])));
+    return l.status;
 }
 KILN_PRIM(conj) = {
     .name = "conj",
     .nin = 1,
     .nout = 1,
-    .flags = KN_ELEMENTWISE,
+    .flags = KN_ELEMENTWISE | KN_LEVEL_TRACED,
     KN_PARAMS(conj_params),
     .type = type_conj,
-    .eval = eval_conj,
+    .lower = lower_conj,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The conjugate: the imaginary part changes its sign.",

@@ -138,7 +138,8 @@ static kiln_status lanes_free(kn_lanes *m, kn_dot_dims d, kn_atom *y)
     return m->l.status;
 }
 
-/* Would the product be summed in another order if the lanes were a free dimension? A product with a vector has the order of a sum. */
+/* Would the product be summed in another order if the lanes were a free dimension? A product with a vector has the order of a sum. One
+ * lane is treated as many are. */
 static bool order_changes(kn_lanes *m, kn_dot_dims d)
 {
     kiln_type t[2] = {kn_in_type(m->j, m->e, 0), kn_in_type(m->j, m->e, 1)};
@@ -149,22 +150,24 @@ static bool order_changes(kn_lanes *m, kn_dot_dims d)
     dims_with_lanes(m, &d, side, true, false);
     if (m->l.status != KILN_OK) return false;
     t[side] = kn_build_type(m->l.b, m->x[side]);
+    int64_t dims[KN_MAX_RANK];
+    for (uint32_t k = 0; k < t[side].rank; k++) dims[k] = k || m->size > 1 ? t[side].dims[k] : 2;
+    t[side].dims = dims;
     return kn_dot_order_of(t[0], t[1], &d, result).lanes != before;
 }
 
-/* Lanes on both sides are one more batch dimension. So they are, by repeating the shared side, where the order of the sums would
- * change otherwise; a shared side that is large is read again by each lane in turn. */
-static kiln_status batch_dot(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+/* Lanes on both sides are one more batch dimension. So they are, by repeating the shared side (which nothing writes out: the product
+ * reads the side itself), where the order of the sums would change otherwise. */
+static kiln_status batch_dot(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
+                             kn_atom *y, int *out_axis)
 {
-    enum { REPEATED = 1 << 18 }; /* elements */
+    (void)out_axis;
     kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
     kn_dot_dims d = kn_dot_dims_of(e);
     if (!kn_has_lanes(&m, 0) || !kn_has_lanes(&m, 1)) {
         bool changes = order_changes(&m, d);
         KILN_TRY(m.l.status);
         if (!changes) return lanes_free(&m, d, y);
-        int64_t shared = kiln_type_size(kn_in_type(j, e, kn_has_lanes(&m, 0) ? 1 : 0)), all;
-        if (__builtin_mul_overflow(shared, m.size, &all) || all > REPEATED) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
     }
     for (int side = 0; side < 2; side++) dims_with_lanes(&m, &d, side, true, true);
     d.n_batch++;

@@ -12,6 +12,7 @@
 struct kn_element {
     const kn_jaxpr *j;
     kn_lv (*operand)(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix); /* element of an operand */
+    kn_lv (*part)(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix, bool imaginary); /* of a complex operand's element */
     kn_lv (*op)(kn_element *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c); /* as kn_sop_eval */
     kn_lv (*integer)(kn_element *m, int64_t c); /* an i64 constant */
     kn_lv (*constant)(kn_element *m, kiln_dtype d, kn_scalar v);

@@ -49,6 +49,14 @@ static kiln_status type_fold(kn_typing *t)
     return kn_typing_scalar_body(t, FOLD_BODY, consts, args, 2 * n, args, n);
 }
 
+/* The operation with an order of its own that a body without captures applies. Of complex numbers only sums have one, that of
+ * their parts. */
+static kn_sop known_op(const kn_jaxpr *body, uint32_t consts, kiln_dtype x, kiln_dtype init)
+{
+    kn_sop op = consts == 0 && x == init ? kn_body_sop(body) : KN_S_NONE;
+    return op != KN_S_add && kiln_dtype_kind(x) == 'c' ? KN_S_NONE : op;
+}
+
 static bool reduced(const kn_eqn *e, uint32_t d)
 {
     const kn_param *p = &e->params[FOLD_DIMENSIONS];
@@ -100,7 +108,7 @@ static kiln_status eval_fold(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
     uint32_t consts = kn_body_consts(e, FOLD_CONSTS), n = (e->nin - consts) / 2;
     const kn_jaxpr *body = e->params[FOLD_BODY].jaxpr;
     kiln_array *const *x = in + consts, *const *init = x + n;
-    kn_sop op = consts == 0 && x[0]->type.dtype == init[0]->type.dtype ? kn_body_sop(body) : KN_S_NONE;
+    kn_sop op = known_op(body, consts, x[0]->type.dtype, init[0]->type.dtype);
     if (op) {
         kiln_dtype d = x[0]->type.dtype;
         kn_scalar first = kn_scalar_load(d, init[0]->data, 0), own = kn_reduce_init(op, kn_accumulator(d));
@@ -155,7 +163,7 @@ static kiln_status lower_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     uint32_t consts = kn_body_consts(e, FOLD_CONSTS), n = (e->nin - consts) / 2;
     const kn_jaxpr *body = e->params[FOLD_BODY].jaxpr;
     kiln_type t = kn_in_type(j, e, consts);
-    kn_sop op = consts == 0 && t.dtype == kn_in_type(j, e, n).dtype ? kn_body_sop(body) : KN_S_NONE;
+    kn_sop op = known_op(body, consts, t.dtype, kn_in_type(j, e, n).dtype);
     if (op) return by_reduction(&l, e, op, x[0], x[1], y);
     int64_t size[KN_MAX_RANK], dims[KN_MAX_RANK], stride[KN_MAX_RANK];
     bool none = false;
@@ -171,6 +179,12 @@ static kiln_status lower_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     if (!none) KILN_TRY(kn_low_window_fold(&l, &f, y));
     for (uint32_t i = 0; i < n; i++) y[i] = kn_low_reshape(&l, y[i], kn_out_type(j, e, i).rank, kn_out_type(j, e, i).dims);
     return l.status;
+}
+
+/* Sums of complex numbers: by both sides so. */
+static kiln_status lower_complex_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    return lower_fold(r, b, j, e, x, y);
 }
 
 /* What the body captured and the first values are scalars of all lanes, or the lanes are folded one by one. */
@@ -196,6 +210,7 @@ KILN_PRIM(reduce) = {
     .type = type_fold,
     .eval = eval_fold,
     .lower = lower_fold,
+    .lower_complex = lower_complex_fold,
     .batch = batch_fold,
     .sample = kn_sample_fold,
     .doc = "Folds arrays of one shape over the listed dimensions with the body `jaxpr`, from given first values: a left fold in "

@@ -172,7 +172,7 @@ KILN_PRIM(gather) = {
     .name = "gather",
     .nin = 2,
     .nout = 1,
-    .flags = KN_MOVES,
+    .flags = KN_MOVES | KN_BY_PARTS,
     KN_PARAMS(gather_params),
     .loop = KN_LOOP_ELEMENT,
     .type = type_gather,

@@ -4,9 +4,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-extern const kn_routine kn_routine_cholesky, kn_routine_triangular_solve;
+/* In the order of their names. */
+#define ROUTINES(X)                                                                                \
+    X(cholesky) X(fft) X(lapack_geev) X(lapack_gehrd) X(lapack_geqrf) \
+    X(lapack_gesdd) X(lapack_gesvd) X(lapack_getrf) X(lapack_gtsv) X(lapack_orgqr) \
+    X(lapack_ormqr) X(lapack_potrf) X(lapack_syevd) X(lapack_sytrd) \
+    X(sort) X(top_k) X(triangular_solve)
 
-static const kn_routine *const table[] = {&kn_routine_cholesky, &kn_routine_triangular_solve};
+#define DECLARE(name) extern const kn_routine kn_routine_##name;
+ROUTINES(DECLARE)
+
+#define ENTRY(name) &kn_routine_##name,
+static const kn_routine *const table[] = {ROUTINES(ENTRY)};
 
 const kn_routine *const *kn_routines(uint32_t *n)
 {

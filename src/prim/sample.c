@@ -61,6 +61,7 @@ static kn_scalar edge(kiln_dtype d, int k)
         return (kn_scalar){.u = v[k % 8]};
     }
     case '8': return kn_scalar_load(d, &(uint8_t){(uint8_t)(17 * k)}, 0);
+    case 'c': return (kn_scalar){.c = {edge(kn_part_dtype(d), k).f, edge(kn_part_dtype(d), (5 * k + 3) % N_EDGES).f}};
     default: return (kn_scalar){.b = k % 2 != 0};
     }
 }
@@ -80,6 +81,10 @@ static kn_scalar value(kn_sample *s, kiln_dtype d)
     case 'i': return (kn_scalar){.i = kn_sample_below(s, 2) ? kn_sample_between(s, -40, 40) : (int64_t)bits};
     case 'u': return (kn_scalar){.u = kn_sample_below(s, 2) ? bits % 41 : bits};
     case '8': return kn_scalar_load(d, &bits, 0);
+    case 'c': {
+        double re = value(s, kn_part_dtype(d)).f, im = value(s, kn_part_dtype(d)).f;
+        return (kn_scalar){.c = {re, im}};
+    }
     default: return (kn_scalar){.b = bits & 1};
     }
 }
@@ -88,6 +93,10 @@ static kn_scalar value(kn_sample *s, kiln_dtype d)
 static kn_scalar some_edge(const kn_sample *s, kiln_dtype d, int k)
 {
     static const int harmless[] = {0, 1, 5, 6, 7, 10, 11, 12, 15};
+    if (s->tame && kiln_dtype_kind(d) == 'c') {
+        kiln_dtype part = kn_part_dtype(d);
+        return (kn_scalar){.c = {some_edge(s, part, k).f, some_edge(s, part, k / 2 + 3).f}};
+    }
     return edge(d, s->tame && kiln_dtype_kind(d) == 'f' ? harmless[k % (int)(sizeof harmless / sizeof *harmless)] : k);
 }
 

@@ -14,7 +14,7 @@ static kiln_status make_body(kn_sample *s, const kiln_type *args, uint32_t nargs
     kn_atom in[KN_SAMPLE_INPUTS], y[KN_SAMPLE_INPUTS];
     for (uint32_t i = 0; i < nargs; i++) KILN_TRY(kn_build_input(&b, args[i], &in[i]));
     for (uint32_t r = 0; r < nresults; r++) {
-        kn_atom v = kn_low_fill(&l, results[r], (kn_scalar){.u = 0});
+        kn_atom v = kn_low_fill(&l, results[r], (kn_scalar){.c = {0, 0}});
         bool any = false;
         for (uint32_t i = 0; i < nargs; i++) {
             if (args[i].dtype != results[r].dtype || (args[i].rank && !kiln_type_equal(args[i], results[r]))) continue;
@@ -37,7 +37,7 @@ static kiln_status some_types(kn_sample *s, uint32_t n, kiln_type *t, int64_t di
     for (uint32_t i = 0; i < n; i++) {
         t[i].rank = (uint32_t)kn_sample_below(s, 3);
         t[i].dims = dims[i];
-        KILN_TRY(kn_sample_dtype(s, "biuf", &t[i].dtype));
+        KILN_TRY(kn_sample_dtype(s, "biufc", &t[i].dtype));
         kn_sample_shape(s, t[i].rank, dims[i]);
     }
     return KILN_OK;

@@ -25,7 +25,7 @@ kiln_status kn_sample_barrier(kn_sample *s)
     for (uint32_t i = 0; i < n; i++) {
         int64_t dims[4];
         kiln_type t;
-        KILN_TRY(some_array(s, "biuf", 0, 3, dims, &t, &x[i]));
+        KILN_TRY(some_array(s, "biufc", 0, 3, dims, &t, &x[i]));
     }
     return kn_sample_emit(s, NULL, x, n, n);
 }
@@ -91,7 +91,7 @@ kiln_status kn_sample_fold(kn_sample *s)
     uint32_t naxes = 0;
     bool known = kn_sample_below(s, 3) == 0;
     uint32_t n = known ? 1 : (uint32_t)kn_sample_between(s, 1, 2), consts = known ? 0 : (uint32_t)kn_sample_below(s, 2);
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     for (uint32_t d = 0; d < t.rank; d++)
         if (kn_sample_below(s, 2)) axes[naxes++] = d;
@@ -131,7 +131,7 @@ kiln_status kn_sample_window(kn_sample *s)
     kiln_type t;
     window w;
     bool gather = is(s, "select_and_gather_add");
-    KILN_TRY(some_array(s, "iuf", 0, 3, dims, &t, &x[0]));
+    KILN_TRY(some_array(s, "iufc", 0, 3, dims, &t, &x[0]));
     if (gather) KILN_TRY(kn_sample_input(s, t, &x[1]));
     some_window(s, t.rank, dims, true, &w);
     uint32_t n = t.rank, k = 0;
@@ -153,7 +153,7 @@ kiln_status kn_sample_window_any(kn_sample *s)
     window w;
     kiln_type t = {.rank = (uint32_t)kn_sample_below(s, 3), .dims = dims};
     uint32_t n = (uint32_t)kn_sample_between(s, 1, 2), consts = (uint32_t)kn_sample_below(s, 2);
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     some_window(s, t.rank, dims, true, &w);
     KILN_TRY(scalar_body(s, t.dtype, consts, 2 * n, n, false, &body));
@@ -170,7 +170,7 @@ kiln_status kn_sample_select_and_scatter(kn_sample *s)
     window w;
     bool any = is(s, "select_and_scatter");
     kiln_type t = {.rank = (uint32_t)kn_sample_below(s, 3), .dims = dims};
-    KILN_TRY(kn_sample_dtype(s, "iuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "iufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     some_window(s, t.rank, dims, false, &w);
     for (uint32_t d = 0; d < t.rank; d++) {
@@ -273,7 +273,7 @@ kiln_status kn_sample_gather(kn_sample *s)
     kiln_type t;
     kn_atom x[2];
     indexing g;
-    KILN_TRY(some_array(s, "biuf", 0, 3, dims, &t, &x[0]));
+    KILN_TRY(some_array(s, "biufc", 0, 3, dims, &t, &x[0]));
     some_indexing(s, false, t.rank, dims, &g);
     KILN_TRY(some_indices(s, &g, dims, &x[1]));
     kn_param fill = kn_sample_below(s, 2) ? KN_NONE : KN_INT(1);
@@ -290,7 +290,7 @@ kiln_status kn_sample_scatter(kn_sample *s)
     bool any = is(s, "scatter-apply");
     uint32_t n = any ? (uint32_t)kn_sample_between(s, 1, 2) : 1, consts = any ? (uint32_t)kn_sample_below(s, 2) : 0, k = 0;
     kiln_type t = {.rank = (uint32_t)kn_sample_below(s, 4), .dims = dims};
-    KILN_TRY(kn_sample_dtype(s, is(s, "scatter") ? "biuf" : "iuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, is(s, "scatter") ? "biufc" : "iufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     some_indexing(s, true, t.rank, dims, &g);
     for (uint32_t i = 0; i < consts; i++) KILN_TRY(kn_sample_input(s, KILN_SCALAR(t.dtype), &x[k++]));
@@ -313,7 +313,7 @@ kiln_status kn_sample_sort(kn_sample *s)
     kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 3), .dims = dims};
     uint32_t n = (uint32_t)kn_sample_between(s, 1, 3), consts = by ? (uint32_t)kn_sample_below(s, 2) : 0, k = 0;
     kn_sample_shape(s, t.rank, dims);
-    KILN_TRY(kn_sample_dtype(s, "iuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "iufc", &t.dtype));
     for (uint32_t i = 0; i < consts; i++) KILN_TRY(kn_sample_input(s, KILN_SCALAR(t.dtype), &x[k++]));
     for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_sample_input(s, t, &x[k++]));
     int64_t axis = kn_sample_below(s, t.rank);
@@ -339,8 +339,8 @@ kiln_status kn_sample_bitcast(kn_sample *s)
     int64_t dims[4];
     kn_atom x;
     kiln_dtype from, to;
-    KILN_TRY(kn_sample_dtype(s, "iuf", &from));
-    KILN_TRY(kn_sample_dtype(s, "iuf", &to));
+    KILN_TRY(kn_sample_dtype(s, "iufc", &from));
+    KILN_TRY(kn_sample_dtype(s, "iufc", &to));
     uint32_t rank = (uint32_t)kn_sample_between(s, 1, 3);
     kn_sample_shape(s, rank, dims);
     unsigned a = kn_dtype_width(from), b = kn_dtype_width(to);
@@ -405,12 +405,18 @@ kiln_status kn_sample_complex(kn_sample *s)
     int64_t dims[4];
     kn_atom x[2];
     uint32_t rank = (uint32_t)kn_sample_below(s, 3);
-    if (!drawn(s, KILN_F32) && !drawn(s, KILN_F64)) return kn_fail(s->ctx, KILN_DTYPE, "%s takes none of the element types to draw from", s->prim->name);
+    bool real = drawn(s, KILN_F32) || drawn(s, KILN_F64), whole = drawn(s, KILN_C64) || drawn(s, KILN_C128);
+    if (!real && (!whole || is(s, "complex"))) return kn_fail(s->ctx, KILN_DTYPE, "%s takes none of the element types to draw from", s->prim->name);
     kn_sample_shape(s, rank, dims);
     kiln_dtype d = drawn(s, KILN_F64) ? KILN_F64 : KILN_F32;
     if (is(s, "complex")) {
         for (int i = 0; i < 2; i++) KILN_TRY(kn_sample_input(s, (kiln_type){d, rank, dims}, &x[i]));
         return kn_sample_emit(s, NULL, x, 2, 1);
+    }
+    if (whole) {
+        d = drawn(s, KILN_C128) ? KILN_C128 : KILN_C64;
+        KILN_TRY(kn_sample_input(s, (kiln_type){d, rank, dims}, &x[0]));
+        return kn_sample_emit(s, &KN_DTYPE(d), x, 1, 1);
     }
     KILN_TRY(complex_input(s, rank, dims, &x[0]));
     return kn_sample_emit(s, &KN_DTYPE(d == KILN_F64 ? KILN_C128 : KILN_C64), x, 1, 1);
@@ -478,7 +484,7 @@ kiln_status kn_sample_conv(kn_sample *s)
     window w;
     uint32_t n = (uint32_t)kn_sample_below(s, 3);
     int64_t features = kn_sample_below(s, 3) ? 1 : 2, batches = features == 1 && kn_sample_below(s, 3) == 0 ? 2 : 1, dims[4], kernel[4], spec[3][4];
-    KILN_TRY(kn_sample_dtype(s, "iuf", &d));
+    KILN_TRY(kn_sample_dtype(s, "iufc", &d));
     dims[0] = batches * kn_sample_between(s, 1, 2), dims[1] = features * kn_sample_between(s, 1, 3);
     kernel[0] = features * batches * kn_sample_between(s, 1, 2), kernel[1] = dims[1] / features;
     for (uint32_t i = 0; i < n; i++) dims[2 + i] = i == 0 ? s->length : kn_sample_between(s, 1, 4), kernel[2 + i] = kn_sample_between(s, 1, 3);

@@ -9,11 +9,14 @@ static const char *kinds_of(const kn_sample *s)
 {
     static const struct {
         const char *name, *kinds;
-    } special[] = {{"round", "f"}, {"pow", "f"}, {"square", "iuf"}, {"integer_pow", "iuf"}, {"clamp", "biuf"}, {"stop_gradient", "biuf"},
-                   {"copy", "biuf"}, {"copy_p", "biuf"}};
+    } special[] = {{"round", "f"}, {"pow", "fc"}, {"square", "iufc"}, {"integer_pow", "iufc"}, {"clamp", "biuf"}, {"stop_gradient", "biufc"},
+                   {"copy", "biufc"}, {"copy_p", "biufc"}};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (is(s, special[i].name)) return special[i].kinds;
-    return s->prim->scalar_op ? kn_sops[s->prim->scalar_op].kinds : "f"; /* the composites take floats */
+    if (!s->prim->scalar_op) return s->prim->lower_complex ? "fc" : "f"; /* the composites take floats */
+    const char *kinds = kn_sops[s->prim->scalar_op].kinds;
+    bool all = s->prim->lower_complex && strchr(kinds, 'f');
+    return !all ? kinds : strchr(kinds, 'b') ? "biufc" : strchr(kinds, 'i') ? "iufc" : "fc";
 }
 
 /* Shape of an operand that broadcasts with the others: the shape, a scalar, or with dimensions 1. */
@@ -52,8 +55,8 @@ kiln_status kn_sample_convert(kn_sample *s)
     int64_t dims[4];
     kn_atom x;
     uint32_t rank = (uint32_t)kn_sample_below(s, 3);
-    KILN_TRY(kn_sample_dtype(s, "biuf8", &from));
-    KILN_TRY(kn_sample_dtype(s, "biuf8", &to));
+    KILN_TRY(kn_sample_dtype(s, "biufc8", &from));
+    KILN_TRY(kn_sample_dtype(s, "biufc8", &to));
     kn_sample_shape(s, rank, dims);
     KILN_TRY(kn_sample_input(s, (kiln_type){from, rank, dims}, &x));
     return kn_sample_emit(s, (kn_param[]){KN_DTYPE(to), KN_NONE, KN_BOOL(false)}, &x, 1, 1);
@@ -64,7 +67,7 @@ static kiln_status any_operand(kn_sample *s, uint32_t lo, uint32_t hi, int64_t d
 {
     t->rank = (uint32_t)kn_sample_between(s, lo, hi);
     t->dims = dims;
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t->dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t->dtype));
     kn_sample_shape(s, t->rank, dims);
     return kn_sample_input(s, *t, x);
 }
@@ -76,7 +79,7 @@ kiln_status kn_sample_select_n(kn_sample *s)
     kn_atom x[5];
     bool index = (s->dtypes >> KILN_I32 & 1) && kn_sample_below(s, 3) == 0;
     uint32_t cases = (uint32_t)kn_sample_between(s, 1, index ? 4 : 2);
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     t.dims = dims;
     kiln_type which = kn_sample_below(s, 3) ? t : KILN_SCALAR(KILN_BOOL);
@@ -95,7 +98,7 @@ kiln_status kn_sample_broadcast_in_dim(kn_sample *s)
     kiln_type t = {.rank = (uint32_t)kn_sample_below(s, 4), .dims = dims};
     uint32_t rank = t.rank + (uint32_t)kn_sample_below(s, 3), k = 0;
     kn_atom x;
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, rank, shape);
     for (uint32_t d = 0; d < rank && k < t.rank; d++)
         if (rank - d == t.rank - k || kn_sample_below(s, 2)) at[k++] = d;
@@ -140,7 +143,7 @@ kiln_status kn_sample_squeeze(kn_sample *s)
     kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 4), .dims = dims};
     kn_atom x;
     uint32_t n = 0;
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     for (uint32_t d = 0; d < t.rank; d++)
         if (dims[d] == 1 || kn_sample_below(s, 3) == 0) dims[d] = 1, gone[n++] = d;
@@ -253,7 +256,7 @@ kiln_status kn_sample_concatenate(kn_sample *s)
     int64_t dims[8];
     kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 3), .dims = dims};
     kn_atom x[5];
-    KILN_TRY(kn_sample_dtype(s, "biuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     int64_t axis = kn_sample_below(s, t.rank), whole = dims[axis];
     uint32_t n = (uint32_t)kn_sample_between(s, 1, 5);
@@ -302,7 +305,7 @@ kiln_status kn_sample_reduce(kn_sample *s)
     const char *op = kn_sops[s->prim->scalar_op].name;
     bool bits = strcmp(op, "and") == 0 || strcmp(op, "or") == 0 || strcmp(op, "xor") == 0;
     s->tame = kn_sample_below(s, 4) != 0;
-    KILN_TRY(kn_sample_dtype(s, bits ? "biu" : "iuf", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, bits ? "biu" : "iufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     KILN_TRY(kn_sample_input(s, t, &x));
     uint32_t n = t.rank == 1 ? 1 : some_axes(s, t.rank, axes);
@@ -316,7 +319,7 @@ kiln_status kn_sample_cumulative(kn_sample *s)
     kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 3), .dims = dims};
     kn_atom x;
     s->tame = kn_sample_below(s, 4) != 0;
-    KILN_TRY(kn_sample_dtype(s, s->prim->scalar_op ? "iuf" : "f", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, s->prim->scalar_op ? "iufc" : "f", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     KILN_TRY(kn_sample_input(s, t, &x));
     return kn_sample_emit(s, (kn_param[]){KN_INT(kn_sample_below(s, t.rank)), KN_BOOL(kn_sample_below(s, 2) != 0)}, &x, 1, 1);
@@ -344,7 +347,7 @@ kiln_status kn_sample_dot(kn_sample *s)
     kiln_dtype d;
     kn_atom x[2];
     s->tame = kn_sample_below(s, 4) != 0;
-    KILN_TRY(kn_sample_dtype(s, "iuf", &d));
+    KILN_TRY(kn_sample_dtype(s, "iufc", &d));
     for (uint32_t i = 0; i < 8; i++) size[i] = kn_sample_between(s, s->length == 0 ? 0 : 1, 3);
     uint32_t longest = (uint32_t)kn_sample_below(s, nb + nc + 1);
     size[longest] = s->length;

@@ -347,6 +347,12 @@ static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return KILN_OK;
 }
 
+/* Complex elements combine as the rules of their operations say. */
+static kiln_status lower_complex_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    return lower_scatter(r, b, j, e, x, y);
+}
+
 /* Lanes of arrays and updates are one more dimension of the window where all lanes share the indices, else dimensions that run
  * together. Arrays have lanes in any case. A body that sees captures with lanes is repeated lane by lane. */
 static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
@@ -368,7 +374,7 @@ static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
 #define SCATTER(text_name, sop, inputs, outputs, text)                                                                \
     {                                                                                                                  \
         .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
-        .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter,                                            \
+        .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .lower_complex = lower_complex_scatter,    \
         .batch = batch_scatter,                                                                                        \
         .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }

@@ -25,7 +25,7 @@ static int64_t offset(kiln_type x, const int64_t *ix)
 
 #define MOVING(id, spec, type_rule, eval_rule, element_rule, text)                                                    \
     {                                                                                                                  \
-        .name = #id, .nin = 1, .nout = 1, .flags = KN_MOVES, KN_PARAMS(spec), .loop = KN_LOOP_ELEMENT,                 \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_MOVES | KN_BY_PARTS, KN_PARAMS(spec), .loop = KN_LOOP_ELEMENT,   \
         .type = (type_rule), .eval = (eval_rule), .element = (element_rule),                                           \
         .batch = batch_##id,                                                                                           \
         .sample = kn_sample_##id, .doc = (text)                                                                        \

@@ -118,7 +118,7 @@ KILN_PRIM(round) = {
 
 #define MOVE(id, text)                                                                                                \
     {                                                                                                                  \
-        .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_MOVES, .loop = KN_LOOP_ELEMENT,                 \
+        .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_MOVES | KN_BY_PARTS, .loop = KN_LOOP_ELEMENT,                 \
         .type = kn_type_same_any, .eval = kn_eval_identity, .element = kn_element_identity,                            \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 enum { MOST_REGISTERS = 64 }; /* elements: code for them is written out one by one */
-#define HAVE_CODE "bool, integers, floats"
+#define HAVE_CODE "bool, integers, floats, complex numbers"
 
 static bool one_of(unsigned v, const unsigned *list)
 {
@@ -103,7 +103,7 @@ static kiln_status dump_begin(compile *c)
 
 /* ---- element types that have code ---- */
 
-static bool has_code(kiln_dtype d) { return strchr("biuf8", kiln_dtype_kind(d)) != NULL; }
+static bool has_code(kiln_dtype d) { return strchr("biufc8", kiln_dtype_kind(d)) != NULL; }
 
 typedef struct type_check {
     kiln_ctx *ctx;

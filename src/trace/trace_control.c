@@ -239,6 +239,24 @@ void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *
     kn_temit_atoms(t, "scan", params, 8, operands, nin, out, n_carry + n_y, site);
 }
 
+typedef struct mapping {
+    kiln_map_fn body;
+    void *user;
+} mapping;
+
+static void map_slice(kiln_trace *t, void *user, const kiln_val *carry, const kiln_val *x, kiln_val *next, kiln_val *y)
+{
+    const mapping *m = user;
+    (void)carry, (void)next;
+    m->body(t, m->user, x, y);
+}
+
+void kiln_map_at(kiln_trace *t, kiln_map_fn body, void *user, const kiln_val *xs, uint32_t n_x, uint32_t n_y, int64_t length, kiln_val *out,
+                 const char *file, int line)
+{
+    kiln_scan_at(t, map_slice, &(mapping){body, user}, NULL, 0, xs, n_x, n_y, length, false, out, file, line);
+}
+
 /* ---- cond ---- */
 
 /* Equal types in all branches; numbers take the type that another branch gives. */

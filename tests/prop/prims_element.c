@@ -27,9 +27,8 @@ static kn_scalar get(const machine *w, kn_lv a)
     assert_true(a < w->n);
     return w->v[a];
 }
-static kn_lv do_operand(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix)
+static kn_scalar element_of(machine *w, const kn_eqn *e, uint32_t operand, const kn_lv *ix)
 {
-    machine *w = (machine *)m;
     const kiln_array *a = w->in[operand];
     assert_true(operand < e->nin);
     int64_t at = 0;
@@ -38,7 +37,18 @@ static kn_lv do_operand(kn_element *m, const kn_eqn *e, uint32_t operand, const 
         assert_in_range(i, 0, a->type.dims[d] - 1);
         at = at * a->type.dims[d] + i;
     }
-    return give(w, kn_scalar_load(a->type.dtype, a->data, at));
+    return kn_scalar_load(a->type.dtype, a->data, at);
+}
+static kn_lv do_operand(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix)
+{
+    machine *w = (machine *)m;
+    return give(w, element_of(w, e, operand, ix));
+}
+static kn_lv do_part(kn_element *m, const kn_eqn *e, uint32_t operand, const kn_lv *ix, bool imaginary)
+{
+    machine *w = (machine *)m;
+    assert_int_equal(kiln_dtype_kind(w->in[operand]->type.dtype), 'c');
+    return give(w, (kn_scalar){.f = element_of(w, e, operand, ix).c[imaginary]});
 }
 static kn_lv do_op(kn_element *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c)
 {
@@ -64,7 +74,7 @@ static void check_result(const kn_jaxpr *j, const kn_eqn *e, uint32_t r, kiln_ar
     static machine w;
     int64_t ix[KN_MAX_RANK] = {0}, n = kiln_type_size(want->type);
     for (int64_t k = 0; k < n; k++) {
-        w = (machine){.m = {j, do_operand, do_op, do_integer, do_constant, do_below, do_known}, .n = 1, .in = in, .unsure = unsure};
+        w = (machine){.m = {j, do_operand, do_part, do_op, do_integer, do_constant, do_below, do_known}, .n = 1, .in = in, .unsure = unsure};
         kn_lv at[KN_MAX_RANK];
         for (uint32_t i = 0; i < want->type.rank; i++) at[i] = give(&w, (kn_scalar){.i = ix[i]});
         kiln_dtype d = want->type.dtype;
@@ -85,6 +95,7 @@ static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
     assert_ok(ctx, kiln_prog_eval(ctx, p, in, out));
     const kn_jaxpr *j = p->main;
     const kn_eqn *e = &j->eqns[0];
+    assert_ptr_equal(e->prim, prim);
     for (uint32_t i = 0; i < e->nin; i++)
         for (uint32_t k = 0; k < nin; k++)
             if (e->in[i] == j->in[k]) operand[i] = in[k];
@@ -97,6 +108,10 @@ static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
     kiln_prog_release(p);
 }
 
+/* Primitives that take complex numbers only. */
+static bool of_complex(const kn_prim *p) { return strcmp(p->name, "real") == 0 || strcmp(p->name, "imag") == 0; }
+static const uint32_t complex_types = 1u << KILN_C64 | 1u << KILN_C128;
+
 static void test_elements(void **state)
 {
     static const int64_t lengths[] = {0, 1, 2, 5, 17, 40};
@@ -107,7 +122,7 @@ static void test_elements(void **state)
         seen++;
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (uint64_t seed = 100; seed < 130; seed++)
-                one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l]});
+                one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l], .dtypes = of_complex(prims[i]) ? complex_types : 0});
     }
     assert_true(seen >= 50);
 }
