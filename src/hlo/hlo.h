@@ -32,4 +32,8 @@ kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *
  * Errors: KILN_UNSUPPORTED a type or primitive without a form, a constant without a value; KILN_NOMEM. */
 kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t);
 
+/* Appends a program as HLO text; `optimised` writes names and signatures as compiled HLO has them, and calls of functions named
+ * fused_.. as fusions. Errors: as kn_hlo_print_stablehlo. */
+kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *p, bool optimised, kn_text *t);
+
 #endif
