@@ -156,7 +156,7 @@ static int read_input(cli *c, kiln_prog **out)
     if (code != CLI_DONE) return code;
     if (in.kind == CLI_GRAPH) code = graph_program(c, &in, out);
     else if (cli_has(c, "program")) code = cli_bad(c, "usage", "--program belongs to graphs; %s is %s", in.name, cli_input_kind_text(in.kind));
-    else if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO) code = cli_input_refuse(c, &in, "programs and graphs");
+    else if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO && in.kind != CLI_HLO) code = cli_input_refuse(c, &in, "programs and graphs");
     else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
     cli_input_free(c, &in);
     return code;

@@ -50,10 +50,11 @@ static void while_loop(kn_hprint *p, const kn_mop *o, const uint32_t *captured, 
     if (!attrs) kn_hfail(p, kn_nomem(p->ctx));
     uint32_t k = kn_hadd(p, "while", shape, &in, 1, attrs);
     if (p->status == KILN_OK) p->c->inst.v[k].loc = o->loc;
-    for (uint32_t i = 0; i < o->nout && p->status == KILN_OK; i++) {
-        char *index = kn_arena_printf(p->arena, ", index=%u", n + i);
+    for (uint32_t i = 0; i < all && p->status == KILN_OK; i++) { /* of what only goes in, too: read back, it is a carry like the others */
+        char *index = kn_arena_printf(p->arena, ", index=%u", i);
         if (!index) kn_hfail(p, kn_nomem(p->ctx));
-        p->at[o->out + i] = kn_hadd(p, "get-tuple-element", kn_hshape_of(p, &(uint32_t){o->out + i}, 1), &k, 1, index) + 1;
+        uint32_t at = kn_hadd(p, "get-tuple-element", kn_hshape_of(p, &values[i], 1), &k, 1, index);
+        if (i >= n) p->at[o->out + i - n] = at + 1;
     }
 }
 

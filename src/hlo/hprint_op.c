@@ -155,7 +155,7 @@ static void slice(put *w)
 static void pad(put *w)
 {
     const kn_mattr *low = attr(w, "edge_padding_low"), *high = attr(w, "edge_padding_high"), *inside = attr(w, "interior_padding");
-    kn_text_add(&w->t, ", padding=");
+    if (low && low->n) kn_text_add(&w->t, ", padding=");
     for (uint32_t i = 0; low && i < low->n; i++) {
         kn_text_printf(&w->t, "%s%lld_%lld", i ? "x" : "", (long long)low->items[i].i, (long long)high->items[i].i);
         if (inside->items[i].i) kn_text_printf(&w->t, "_%lld", (long long)inside->items[i].i);
