@@ -114,6 +114,8 @@ struct maker {
     memo *memos;
     KN_VEC(uint32_t) swapped; /* slots whose pointers change */
     KN_VEC(stander) standing; /* per slot: the variable put there last that may be overwritten once it is dead */
+    kn_lv chosen; /* a bool whose value is known in the code being made, or 0 */
+    bool choice;  /* that value */
     frame *frame; /* whose equation an element rule is evaluating */
     uint32_t scope;
     kn_loc loc;

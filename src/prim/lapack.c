@@ -259,7 +259,7 @@ typedef struct lapack {
     kiln_dtype dtype; /* of a matrix: f32, f64, c64, c128 */
     kn_lapack_fn fn;
     workspace w; /* its lengths */
-    kn_parts_kind kind[4 + MOST_ARRAYS]; /* of results, then operands */
+    kn_parts parts[4 + MOST_ARRAYS]; /* results, then operands, still without data */
     size_t in[4], out[MOST_ARRAYS], packed[2], work, rwork, iwork; /* places in the workspace */
     bool nothing; /* results are zero */
 } lapack;
@@ -278,31 +278,26 @@ static bool read_call(const kn_call *c, lapack *s)
 {
     const int64_t *v = c->ints;
     const char *name = c->routine->name + strlen("lapack_");
-    kn_parts_kind first;
-    if (c->n_ints < I_LETTERS || c->nout == 0 || c->nin == 0 || !kn_parts_kind_of(c->arrays[c->nout].dtype, v[I_COMPLEX] != 0, &first)) return false;
-    if (first.dtype != KILN_F32 && first.dtype != KILN_F64) return false;
-    bool wide = first.dtype == KILN_F64;
-    s->dtype = first.complex ? wide ? KILN_C128 : KILN_C64 : first.dtype;
+    if (c->n_ints < I_LETTERS || c->nin == 0) return false;
+    kiln_dtype part = c->arrays[c->nout].dtype;
+    if (part != KILN_F32 && part != KILN_F64) return false;
+    s->dtype = !v[I_COMPLEX] ? part : part == KILN_F64 ? KILN_C128 : KILN_C64;
     s->r = find(name, s->dtype);
-    if (!s->r || c->n_ints != I_LETTERS + s->r->noptions) return false;
+    if (!s->r || c->n_ints != I_LETTERS + s->r->noptions || c->nout != s->r->nout || c->nin != s->r->nin) return false;
     s->z = (sizes){.m = v[I_M], .n = v[I_N], .k = v[I_K], .p = v[I_P], .q = v[I_Q], .batch = v[I_BATCH]};
     for (uint32_t i = 0; i < s->r->noptions; i++) s->z.option[i] = (char)v[I_LETTERS + i];
     for (int i = I_M; i <= I_Q; i++)
         if (v[i] < 0 || v[i] > INT32_MAX) return false;
     if (s->r->square && s->z.m != s->z.n) return false;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < s->r->nout + s->r->nin; i++) {
+    for (uint32_t i = 0; i < c->nout + c->nin; i++) {
         const shape *own = shape_at(s->r, i);
-        bool complex = own->dtype == 'c' || (own->dtype == 't' && first.complex);
+        kn_parts *p = &s->parts[i];
+        *p = (kn_parts){own->dtype == 'i' ? KILN_I32 : part, own->dtype == 'c' || (own->dtype == 't' && v[I_COMPLEX]), NULL};
         int64_t n = kn_call_product((int64_t[]){s->z.batch, count_of(&s->z, own)}, 2);
-        if (at >= c->nout + c->nin || n < 0 || (i == s->r->nout && at != c->nout)) return false;
-        s->kind[i] = (kn_parts_kind){.dtype = own->dtype == 'i' ? KILN_I32 : first.dtype, .complex = complex};
-        s->kind[i].split = complex && kiln_dtype_kind(c->arrays[at].dtype) == 'f';
-        if (!kn_parts_fit(c, s->kind[i], at, n)) return false;
-        at += kn_parts_count(s->kind[i]);
+        if (!kn_parts_fit(c, i, p->dtype, p->complex, n)) return false;
     }
     s->nothing = s->z.batch == 0 || s->z.n == 0 || s->z.m == 0;
-    return at == c->nout + c->nin;
+    return true;
 }
 
 /* The lengths of LAPACK's own workspace. */
@@ -362,17 +357,14 @@ static kiln_status bind_lapack(kiln_ctx *ctx, kn_arena *arena, const kn_call *c,
 /* Between a row-major matrix of an array (from number `at` on) and a column-major buffer. */
 static void copy_matrix(const sizes *z, const shape *own, const kn_parts *p, int64_t matrix, char *buffer, bool to_array)
 {
-    size_t w = kiln_dtype_bytes(p->dtype);
-    int64_t rows = rank_of(own) ? dim(z, own->dims[0]) : 1, columns = rank_of(own) == 2 ? dim(z, own->dims[1]) : 1, parts = p->im ? 2 : 1;
-    for (int64_t part = 0; part < parts; part++) {
-        char *base = (char *)(uintptr_t)(part ? p->im : p->re);
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t k = 0; k < columns; k++) {
-                char *a = base + (size_t)(((matrix * rows + i) * columns + k) * p->step) * w, *b = buffer + (size_t)((k * rows + i) * parts + part) * w;
-                if (w == 8) memcpy(to_array ? a : b, to_array ? b : a, 8);
-                else memcpy(to_array ? a : b, to_array ? b : a, 4);
-            }
-    }
+    size_t w = kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1);
+    int64_t rows = rank_of(own) ? dim(z, own->dims[0]) : 1, columns = rank_of(own) == 2 ? dim(z, own->dims[1]) : 1;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++) {
+            char *a = p->data + (size_t)((matrix * rows + i) * columns + k) * w, *b = buffer + (size_t)(k * rows + i) * w;
+            if (w == 8) memcpy(to_array ? a : b, to_array ? b : a, 8);
+            else memcpy(to_array ? a : b, to_array ? b : a, w);
+        }
 }
 
 /* Vectors of a real matrix: columns k and k + 1 are real and imaginary part where value k has an imaginary part. */
@@ -413,8 +405,8 @@ static bool all_finite(const lapack *s, const void *matrix)
 static void fill_nan(const lapack *s, void *const *out)
 {
     for (uint32_t i = 0; i < s->r->nout; i++) {
-        int64_t n = s->kind[i].dtype == KILN_I32 ? 0 : count_of(&s->z, &s->r->out[i]) * (s->kind[i].complex ? 2 : 1);
-        for (int64_t k = 0; k < n; k++) kn_scalar_store(s->kind[i].dtype, out[i], k, (kn_scalar){.f = (double)NAN});
+        int64_t n = s->parts[i].dtype == KILN_I32 ? 0 : count_of(&s->z, &s->r->out[i]) * (s->parts[i].complex ? 2 : 1);
+        for (int64_t k = 0; k < n; k++) kn_scalar_store(s->parts[i].dtype, out[i], k, (kn_scalar){.f = (double)NAN});
     }
 }
 
@@ -440,23 +432,25 @@ static lapack_int call_once(const lapack *s, char *work, void *const *in, void *
     return status;
 }
 
+static void clear(const kn_parts *p, int64_t n)
+{
+    if (n > 0) memset(p->data, 0, (size_t)n * kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1));
+}
+
 static void run_lapack(const void *self, void *const *arrays, void *workspace_bytes)
 {
     const lapack *s = self;
     char *work = workspace_bytes;
-    uint32_t nout = s->r->nout, at = 0;
+    uint32_t nout = s->r->nout;
     kn_parts parts[4 + MOST_ARRAYS];
     void *in[4] = {NULL}, *out[MOST_ARRAYS] = {NULL};
     for (uint32_t i = 0; i < nout + s->r->nin; i++) {
-        parts[i] = kn_parts_at(s->kind[i], arrays, at);
-        at += kn_parts_count(s->kind[i]);
+        parts[i] = s->parts[i];
+        parts[i].data = arrays[i];
     }
     if (s->nothing) {
         for (uint32_t i = 0; i < nout; i++)
-            for (int64_t k = 0; k < s->z.batch * count_of(&s->z, &s->r->out[i]); k++) {
-                if (s->kind[i].dtype == KILN_I32) kn_scalar_store(KILN_I32, (char *)(uintptr_t)parts[i].re, k, (kn_scalar){.i = 0});
-                else kn_parts_store(&parts[i], k, 0, 0);
-            }
+            clear(&parts[i], s->z.batch * count_of(&s->z, &s->r->out[i]));
         return;
     }
     for (uint32_t i = 0; i < s->r->nin; i++) in[i] = work + s->in[i];

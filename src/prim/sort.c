@@ -66,25 +66,24 @@ static kiln_status type_sort(kn_typing *t)
     return KILN_OK;
 }
 
-/* The routine: lines, then how many arrays are keys. */
+/* The routine: lines, then how many arrays are keys; where some are complex, also the number of parts of each array. */
 enum { I_LENGTH, I_LINES, I_STEP, I_LAST, I_COUNT };
 typedef struct sorting {
     lines l;
     uint32_t n, keys;
-    const kiln_dtype *dtypes;
+    const kn_parts *arrays; /* without data */
     size_t room;
 } sorting;
 
 static bool lines_from(const kn_call *c, lines *l)
 {
-    if (c->n_ints != I_COUNT) return false;
+    if (c->n_ints < I_COUNT) return false;
     *l = (lines){c->ints[I_LENGTH], c->ints[I_LINES], c->ints[I_STEP]};
     return l->step > 0 && l->count % l->step == 0 && kn_call_product((int64_t[]){l->n, l->count}, 2) >= 0;
 }
-static kiln_status lines_ints(kiln_ctx *ctx, kn_arena *arena, kn_call *c, lines l, int64_t last)
+static void lines_to(lines l, int64_t last, int64_t *ints)
 {
-    int64_t ints[I_COUNT] = {l.n, l.count, l.step > 0 ? l.step : 1, last};
-    return kn_call_ints(ctx, arena, c, ints, I_COUNT);
+    ints[I_LENGTH] = l.n, ints[I_LINES] = l.count, ints[I_STEP] = l.step > 0 ? l.step : 1, ints[I_LAST] = last;
 }
 static bool items_room(lines l, size_t *work_bytes, size_t *room)
 {
@@ -97,30 +96,27 @@ static kiln_status bind_sort(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, c
     sorting s = {.n = c->nout};
     *work_bytes = 0;
     KN_CALL_CHECK(ctx, c, c->nout == c->nin && lines_from(c, &s.l) && c->ints[I_LAST] >= 1 && c->ints[I_LAST] <= (int64_t)c->nin);
+    bool some_complex = c->n_ints == I_COUNT + s.n;
+    KN_CALL_CHECK(ctx, c, some_complex || c->n_ints == I_COUNT);
     for (uint32_t i = 0; i < c->nout + c->nin; i++)
-        KN_CALL_CHECK(ctx, c, c->arrays[i].dtype == c->arrays[i % c->nout].dtype && c->arrays[i].elements == s.l.n * s.l.count);
+        KN_CALL_CHECK(ctx, c, kn_parts_fit(c, i, c->arrays[i % s.n].dtype, some_complex && c->ints[I_COUNT + i % s.n] == 2, s.l.n * s.l.count));
     KN_CALL_CHECK(ctx, c, items_room(s.l, work_bytes, &s.room));
     if (!arena) return KILN_OK;
     s.keys = (uint32_t)c->ints[I_LAST];
-    kiln_dtype *dtypes = KN_NEWN(arena, kiln_dtype, s.n);
-    KILN_TRY_MEM(ctx, dtypes);
-    for (uint32_t i = 0; i < s.n; i++) dtypes[i] = c->arrays[i].dtype;
-    s.dtypes = dtypes;
+    kn_parts *arrays = KN_NEWN(arena, kn_parts, s.n);
+    KILN_TRY_MEM(ctx, arrays);
+    for (uint32_t i = 0; i < s.n; i++) arrays[i] = (kn_parts){c->arrays[i].dtype, some_complex && c->ints[I_COUNT + i] == 2, NULL};
+    s.arrays = arrays;
     KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
     return KILN_OK;
 }
 
 /* By one key; a complex one by its imaginary, then by its real part. */
-static void by_key(const sorting *s, kiln_dtype d, const char *data, int64_t start, kn_sort_item *items, kn_sort_item *room)
+static void by_key(const sorting *s, const kn_parts *key, const char *data, int64_t start, kn_sort_item *items, kn_sort_item *room)
 {
-    if (kiln_dtype_kind(d) != 'c') {
-        kn_sort_codes(d, data, start, s->l.step, KN_SORT_KEYS, false, items, s->l.n);
-        kn_sort_items(items, room, s->l.n);
-        return;
-    }
-    kiln_dtype part = d == KILN_C64 ? KILN_F32 : KILN_F64;
-    for (int k = 1; k >= 0; k--) {
-        kn_sort_codes(part, data + (size_t)k * kiln_dtype_bytes(part), 2 * start, 2 * s->l.step, KN_SORT_KEYS, false, items, s->l.n);
+    int64_t parts = key->complex ? 2 : 1;
+    for (int64_t k = parts; k-- > 0;) {
+        kn_sort_codes(key->dtype, data, parts * start + k, parts * s->l.step, KN_SORT_KEYS, false, items, s->l.n);
         kn_sort_items(items, room, s->l.n);
     }
 }
@@ -133,9 +129,9 @@ static void run_sort(const void *self, void *const *arrays, void *work)
     for (int64_t k = 0; k < s->l.count && s->l.n > 0; k++) {
         int64_t start = line_start(&s->l, k);
         for (int64_t i = 0; i < s->l.n; i++) items[i].place = i;
-        for (uint32_t key = s->keys; key-- > 0;) by_key(s, s->dtypes[key], arrays[s->n + key], start, items, room);
+        for (uint32_t key = s->keys; key-- > 0;) by_key(s, &s->arrays[key], arrays[s->n + key], start, items, room);
         for (uint32_t a = 0; a < s->n; a++)
-            place_all(kiln_dtype_bytes(s->dtypes[a]), arrays[s->n + a], arrays[a], start, s->l.step, items, s->l.n);
+            place_all(kiln_dtype_bytes(s->arrays[a].dtype) * (s->arrays[a].complex ? 2 : 1), arrays[s->n + a], arrays[a], start, s->l.step, items, s->l.n);
     }
 }
 
@@ -144,8 +140,18 @@ const kn_routine kn_routine_sort = {"sort", bind_sort, run_sort};
 
 static kiln_status call_sort(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {
+    lines l = lines_of(kn_in_type(j, e, 0), e->params[SORT_DIMENSION].i);
+    int64_t *ints = KN_NEWN(arena, int64_t, I_COUNT + e->nin);
+    KILN_TRY_MEM(ctx, ints);
     c->routine = &kn_routine_sort;
-    return lines_ints(ctx, arena, c, lines_of(kn_in_type(j, e, 0), e->params[SORT_DIMENSION].i), e->params[SORT_KEYS].i);
+    c->ints = ints;
+    c->n_ints = I_COUNT;
+    lines_to(l, e->params[SORT_KEYS].i, ints);
+    for (uint32_t i = 0; i < e->nin; i++) {
+        ints[I_COUNT + i] = kiln_dtype_kind(kn_in_type(j, e, i).dtype) == 'c' ? 2 : 1;
+        if (ints[I_COUNT + i] == 2) c->n_ints = I_COUNT + e->nin;
+    }
+    return KILN_OK;
 }
 
 KILN_PRIM(sort) = {
@@ -310,7 +316,7 @@ static kiln_status bind_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, 
 {
     selecting s = {.room = 0};
     *work_bytes = 0;
-    KN_CALL_CHECK(ctx, c, c->nout == 2 && c->nin == 1 && lines_from(c, &s.l) && c->ints[I_LAST] >= 0 && c->ints[I_LAST] <= s.l.n && s.l.n <= INT32_MAX);
+    KN_CALL_CHECK(ctx, c, c->n_ints == I_COUNT && c->nout == 2 && c->nin == 1 && lines_from(c, &s.l) && c->ints[I_LAST] >= 0 && c->ints[I_LAST] <= s.l.n && s.l.n <= INT32_MAX);
     s.dtype = c->arrays[2].dtype;
     s.top = (lines){c->ints[I_LAST], s.l.count, s.l.step};
     bool fits = strchr("biuf8", kiln_dtype_kind(s.dtype)) && c->arrays[2].elements == s.l.n * s.l.count && c->arrays[0].dtype == s.dtype && c->arrays[1].dtype == KILN_I32;
@@ -344,8 +350,10 @@ const kn_routine kn_routine_top_k = {"top_k", bind_top_k, run_top_k};
 static kiln_status call_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {
     kiln_type x = kn_in_type(j, e, 0);
+    int64_t ints[I_COUNT];
     c->routine = &kn_routine_top_k;
-    return lines_ints(ctx, arena, c, lines_of(x, top_axis(e->params, x)), e->params[TOP_K].i);
+    lines_to(lines_of(x, top_axis(e->params, x)), e->params[TOP_K].i, ints);
+    return kn_call_ints(ctx, arena, c, ints, I_COUNT);
 }
 
 KILN_PRIM(top_k) = {
