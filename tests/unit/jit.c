@@ -339,10 +339,35 @@ static void threads(void **state)
     finish(&x);
 }
 
+/* Whichever allocation fails, the call says so, keeps nothing and leaks nothing. */
+static void no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        kiln_ctx *ctx = test_ctx_failing(n);
+        kiln_jit_store *s = NULL;
+        kiln_array *out = NULL;
+        const kiln_fn f = {.body = twice_and_one, .n_out = 1, .transform = "vmap:0*3"};
+        if (!ctx) continue;
+        kiln_array *a = NULL;
+        kiln_status status = kiln_jit_store_create(ctx, 0, &s);
+        if (status == KILN_OK) status = kiln_array_parse(ctx, "f32[3]:1", &a);
+        if (status == KILN_OK) status = kiln_jit(ctx, s, &f, (kiln_arg[]){KILN_ARG_ARRAY("x", a)}, 1, &out);
+        done = !test_ctx_failed(ctx);
+        if (done) assert_int_equal(status, KILN_OK);
+        if (status == KILN_OK) kiln_array_release(out);
+        else assert_int_equal(status, KILN_NOMEM);
+        kiln_array_release(a);
+        kiln_jit_store_release(s);
+        test_ctx_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_and_types), cmocka_unit_test(weak_scalars), cmocka_unit_test(static_arguments),
                                        cmocka_unit_test(function_identity), cmocka_unit_test(settings), cmocka_unit_test(transforms),
-                                       cmocka_unit_test(failures), cmocka_unit_test(bounded), cmocka_unit_test(threads)};
+                                       cmocka_unit_test(failures), cmocka_unit_test(bounded), cmocka_unit_test(threads), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -177,9 +177,28 @@ static void refused(void **state)
     kiln_prog_release(p);
 }
 
+/* Whichever allocation fails, vmap says so and leaks nothing. */
+static void no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        kiln_ctx *ctx = test_ctx_failing(n);
+        kiln_prog *p = NULL, *q = NULL;
+        if (!ctx) continue;
+        kiln_status status = kiln_prog_parse(ctx, branching, sizeof branching - 1, "text", &p);
+        if (status == KILN_OK) status = kiln_prog_transform(ctx, p, "vmap:0*3,None(vmap:0*2,0*2)", NULL, 0, &q);
+        done = !test_ctx_failed(ctx);
+        assert_int_equal(status, done ? KILN_OK : KILN_NOMEM);
+        kiln_prog_release(p);
+        kiln_prog_release(q);
+        test_ctx_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_retire), cmocka_unit_test(shared_predicate), cmocka_unit_test(branches_that_may_not_end),
-                                       cmocka_unit_test(small_branches), cmocka_unit_test(refused)};
+                                       cmocka_unit_test(small_branches), cmocka_unit_test(refused), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
