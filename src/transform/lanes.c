@@ -10,8 +10,8 @@
  *       results of the slots that have ended go to their lanes; these slots get new lanes
  *   }
  *
- * Lanes are taken in again when an eighth of the slots has ended, and there are at most a 64th as many slots as lanes: with a tenth of
- * all steps useful, steps of slots that have ended add at most 0.3 of the useful ones (1/7 while lanes wait, (slots - 1)/(lanes/10)
+ * Lanes are taken in again when an eighth of the slots has ended, and there are at most a 60th as many slots as lanes: with a tenth of
+ * all steps useful, steps of slots that have ended add at most 0.3 of the useful ones (an eighth while lanes wait, (slots - 1)/(lanes/10)
  * when none does any more). Each lane's bits are its own: a step of the slots is the step of each lane. Run before lowering; the
  * interpreter runs the loop as it was. */
 #include "transform/lanes.h"
@@ -25,7 +25,8 @@
 
 #include "prims.gen.h"
 
-enum { MOST_SLOTS = 64, LEAST_SLOTS = 32, LANES_A_SLOT = 64, MOST_CARRIES = 12 };
+/* The least number of slots makes arrays that do not fit into registers one element at a time, so that steps are vectors. */
+enum { MOST_SLOTS = 64, LEAST_SLOTS = 17, LANES_A_SLOT = 60, MOST_CARRIES = 12 };
 
 typedef struct slots {
     const kn_rules *r;
@@ -69,7 +70,7 @@ static bool matches(const kn_jaxpr *j, const kn_eqn *e, slots *s)
     s->w = kn_while_parts_of(s->loop);
     s->consts = s->w.cond_consts + s->w.body_consts;
     s->n = s->loop->nin - s->consts;
-    while (2 * s->width <= MOST_SLOTS && 2 * s->width * LANES_A_SLOT <= s->lanes) s->width *= 2;
+    while (s->width < MOST_SLOTS && (s->width / 8 + 1) * 8 * LANES_A_SLOT <= s->lanes) s->width = (s->width / 8 + 1) * 8;
     if (s->n == 0 || s->n > MOST_CARRIES || s->consts > MOST_CARRIES || !scalar_body(s->w.cond) || !scalar_body(s->w.body)) return false;
     for (uint32_t i = 0; i < s->loop->nin; i++)
         if (kn_type_of(p.body, s->loop->in[i]).rank) return false;
