@@ -27,6 +27,15 @@ static int make_context(cli *c)
     return cli_bad(c, "usage", "no target '%s': x86-64-v3, x86-64-v4 and native are known", o.target);
 }
 
+/* A home is not needed: without one nothing is kept. */
+static int pick_cache(cli *c)
+{
+    const char *dir = cli_text(c, "cache", NULL);
+    if (c->command->cache == CLI_CACHE_NEVER) dir = "none";
+    else if (!dir && (c->command->cache == CLI_CACHE_ASKED || kiln_cache_enable(c->ctx, NULL) != KILN_OK)) dir = "none";
+    return !dir || kiln_cache_enable(c->ctx, dir) == KILN_OK ? CLI_DONE : cli_fail(c);
+}
+
 static int run_command(cli *c, int argc, char **argv)
 {
     if (!cli_parse(c, argc, argv)) return CLI_BAD;
@@ -37,6 +46,7 @@ static int run_command(cli *c, int argc, char **argv)
     c->quiet = cli_has(c, "quiet");
     c->verbose = cli_has(c, "verbose") && !c->quiet;
     int code = make_context(c);
+    if (code == CLI_DONE) code = pick_cache(c);
     return code == CLI_DONE ? c->command->run(c) : code;
 }
 
