@@ -51,7 +51,7 @@ static int check_input(cli *c, cli_input *in)
         kiln_graph_release(g);
         return CLI_DONE;
     }
-    if (in->kind != CLI_JAXPR) return cli_input_refuse(c, in, "programs and graphs");
+    if (in->kind != CLI_JAXPR && in->kind != CLI_HLO) return cli_input_refuse(c, in, "programs and graphs");
     return read_only(c, in);
 }
 

@@ -109,7 +109,7 @@ void cli_input_free(cli *c, cli_input *in) { kn_bytes_free(c->ctx, &in->bytes); 
 
 int cli_input_refuse(cli *c, const cli_input *in, const char *wanted)
 {
-    bool later = in->kind != CLI_JAXPR && in->kind != CLI_STABLEHLO && in->kind != CLI_GRAPH;
+    bool later = in->kind != CLI_JAXPR && in->kind != CLI_STABLEHLO && in->kind != CLI_HLO && in->kind != CLI_GRAPH;
     if (later) return cli_bad(c, "unsupported", "%s is %s, which this version does not read", in->name, cli_input_kind_text(in->kind));
     return cli_bad(c, "usage", "%s is %s; kiln %s takes %s", in->name, cli_input_kind_text(in->kind), c->command->name, wanted);
 }
@@ -120,7 +120,7 @@ int cli_program_read(cli *c, const char *path, kiln_prog **out)
     *out = NULL;
     int code = cli_input_read(c, path, &in);
     if (code != CLI_DONE) return code;
-    if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO) code = cli_input_refuse(c, &in, "a program");
+    if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO && in.kind != CLI_HLO) code = cli_input_refuse(c, &in, "a program");
     else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
     cli_input_free(c, &in);
     return code;

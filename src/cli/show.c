@@ -78,11 +78,12 @@ static int write_text(cli *c, char *text, size_t n)
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
 }
 
-static int print_stablehlo(cli *c, const kiln_prog *p)
+static int print_hlo(cli *c, const kiln_prog *p, const char *format)
 {
     kn_text t;
     kn_text_init(&t, &c->ctx->alloc);
-    kiln_status status = kn_hlo_print_stablehlo(c->ctx, p, &t);
+    bool stablehlo = strcmp(format, "stablehlo") == 0;
+    kiln_status status = stablehlo ? kn_hlo_print_stablehlo(c->ctx, p, &t) : kn_hlo_print_hlo(c->ctx, p, false, &t);
     if (status == KILN_OK) status = cli_write(c, cli_text(c, "output", "-"), t.s, t.n);
     kn_text_fini(&t);
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
@@ -93,7 +94,7 @@ static int print_program(cli *c, const kiln_prog *p)
     char *text;
     size_t n;
     const char *format = cli_text(c, "format", "jaxpr");
-    if (strcmp(format, "stablehlo") == 0) return print_stablehlo(c, p);
+    if (strcmp(format, "stablehlo") == 0 || strcmp(format, "hlo") == 0) return print_hlo(c, p, format);
     if (kiln_prog_print(c->ctx, p, (unsigned)cli_int(c, "width", 80), &text, &n) != KILN_OK) return cli_fail(c);
     return write_text(c, text, n);
 }
@@ -155,7 +156,7 @@ static int read_input(cli *c, kiln_prog **out)
     if (code != CLI_DONE) return code;
     if (in.kind == CLI_GRAPH) code = graph_program(c, &in, out);
     else if (cli_has(c, "program")) code = cli_bad(c, "usage", "--program belongs to graphs; %s is %s", in.name, cli_input_kind_text(in.kind));
-    else if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO) code = cli_input_refuse(c, &in, "programs and graphs");
+    else if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO && in.kind != CLI_HLO) code = cli_input_refuse(c, &in, "programs and graphs");
     else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
     cli_input_free(c, &in);
     return code;
@@ -175,7 +176,7 @@ static const cli_option options[] = {
     {"stage", 0, CLI_CHOICE, "traced, transformed, lowered, optimised, loops, llvm, asm", "stage to print (traced)", 0, 0},
     {"program", 0, CLI_CHOICE, "loop, step", "of a graph: the loop over steps, or one base step (loop)", 0, 0},
     {"after", 0, CLI_TEXT, "PASS", "stops optimisation after the first run of this pass", 0, 0},
-    {"format", 0, CLI_CHOICE, "jaxpr, stablehlo", "form of the text", 0, 0},
+    {"format", 0, CLI_CHOICE, "jaxpr, stablehlo, hlo", "form of the text", 0, 0},
     {"width", 0, CLI_INT, "N", "columns of a line; 0 is unlimited (80)", 0, 0},
     {"signature", 0, CLI_FLAG, NULL, "prints types and names of inputs and outputs, in order", 0, 0},
     {"ops", 0, CLI_FLAG, NULL, "counts primitives, bodies once for each place that they stand in", 0, 0},

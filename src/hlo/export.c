@@ -28,7 +28,7 @@ const kn_mtype *kn_xtype(kn_export *x, kiln_type t)
 
 static uint32_t new_value(kn_export *x, kiln_type t)
 {
-    kn_mvalue v = {.type = kn_xtype(x, t), .name = {"", 0}};
+    kn_mvalue v = {.type = kn_xtype(x, t), .at = x->at, .name = {"", 0}};
     KN_XCHECK(x, kn_push(x->arena, &x->values, v));
     return x->values.n ? x->values.n - 1 : 0;
 }
@@ -55,7 +55,7 @@ kn_mop *kn_xop(kn_export *x, const char *name, const uint32_t *in, uint32_t nin,
         x->nowhere = (kn_mop){.name = {"", 0}};
         return &x->nowhere;
     }
-    *op = (kn_mop){.name = kn_xspan(name), .in = own, .nin = nin, .nout = nout, .loc = x->loc, .at = ""};
+    *op = (kn_mop){.name = kn_xspan(name), .in = own, .nin = nin, .nout = nout, .loc = x->loc, .at = x->at, .line = x->line};
     op->out = x->values.n;
     for (uint32_t i = 0; i < nout; i++) new_value(x, out[i]);
     append(x, op);
@@ -255,7 +255,7 @@ kn_xopen kn_xopen_region(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions
     KN_XCHECK(x, o.region);
     if (x->depth >= DEEPEST) kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "bodies are nested more than %d deep", DEEPEST));
     if (x->status != KILN_OK) return o;
-    *o.region = (kn_mregion){.args = x->values.n, .nargs = nargs, .first = x->values.n, .at = ""};
+    *o.region = (kn_mregion){.args = x->values.n, .nargs = nargs, .first = x->values.n, .at = x->at};
     for (uint32_t i = 0; i < nargs; i++) new_value(x, args[i]);
     x->block = o.region;
     x->last = NULL;
@@ -491,7 +491,7 @@ static void module_attributes(kn_export *x)
 
 kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, kn_mmodule **out)
 {
-    kn_export x = {.ctx = ctx, .arena = arena, .prog = p};
+    kn_export x = {.ctx = ctx, .arena = arena, .prog = p, .at = ""};
     kn_mmodule *m = KN_NEW(arena, kn_mmodule);
     KILN_TRY_MEM(ctx, m);
     m->src = (kn_source){.ctx = ctx, .file = "", .text = "", .n = 0};

@@ -38,6 +38,8 @@ typedef struct kn_export {
     kn_xframe *frame;
     uint32_t depth, lowered; /* regions around; equations around that are written as what they lower to */
     const kn_mloc *loc;
+    const char *at; /* place in the text that is read, given to what follows; "" where there is none */
+    uint32_t line;
     kn_mop nowhere; /* what is made behind an error */
 } kn_export;
 

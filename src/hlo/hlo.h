@@ -28,8 +28,16 @@ bool kn_hlo_is(const char *text, size_t n);
  * Errors: KILN_INVALID, KILN_UNSUPPORTED and the type rules', all with line and column. */
 kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out);
 
+/* The same for HLO text (HloModule ..): before or after optimisation, as XLA prints it. */
+bool kn_hlo_text_is(const char *text, size_t n);
+kiln_status kn_hlo_text_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out);
+
 /* Appends a program as a StableHLO module; what was read from one is written as it was read, names of values and locations aside.
  * Errors: KILN_UNSUPPORTED a type or primitive without a form, a constant without a value; KILN_NOMEM. */
 kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t);
+
+/* Appends a program as HLO text; `optimised` writes names and signatures as compiled HLO has them, and calls of functions named
+ * fused_.. as fusions. Errors: as kn_hlo_print_stablehlo. */
+kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *p, bool optimised, kn_text *t);
 
 #endif

@@ -16,6 +16,7 @@ kiln_status kn_source_fail(const kn_source *s, const char *at, kiln_status code,
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     const char *end = s->text + s->n, *begin = s->text;
+    if ((uintptr_t)at < (uintptr_t)begin || (uintptr_t)at > (uintptr_t)end) at = begin; /* made on the way: no place of its own */
     kn_place place = {.file = s->file, .line = 1, .line_text = line};
     for (const char *p = s->text; p < at; p++)
         if (*p == '\n') place.line++, begin = p + 1;

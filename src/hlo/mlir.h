@@ -257,6 +257,7 @@ const kn_mform *kn_mform_find(kn_span name);
 /* Reads a whole text. Everything lives in the arena, or in the text. */
 kiln_status kn_mlir_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_mmodule **out);
 
+kiln_status kn_mfunc_add(kn_mmodule *m, kn_mfunc *f); /* the error where its name is taken */
 const kn_mfunc *kn_mfunc_find(const kn_mmodule *m, uint32_t chunk, kn_span name);
 const kn_mattr *kn_mattr_find(const kn_mfield *fields, uint32_t n, const char *name);
 static inline const kn_mattr *kn_mop_attr(const kn_mop *o, const char *name) { return kn_mattr_find(o->attrs, o->nattrs, name); }

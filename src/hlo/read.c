@@ -8,7 +8,9 @@
 kiln_status kiln_prog_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out)
 {
     kn_fpmode mode = kn_fpmode_enter(); /* numbers are rounded as everywhere */
-    kiln_status s = kn_hlo_is(text, n) ? kn_hlo_parse(ctx, text, n, file, out) : kn_jaxpr_parse(ctx, text, n, file, out);
+    kiln_status s = kn_hlo_text_is(text, n) ? kn_hlo_text_parse(ctx, text, n, file, out)
+                    : kn_hlo_is(text, n)    ? kn_hlo_parse(ctx, text, n, file, out)
+                                           : kn_jaxpr_parse(ctx, text, n, file, out);
     kn_fpmode_leave(mode);
     return s;
 }

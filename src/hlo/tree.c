@@ -20,17 +20,16 @@ const kn_mfunc *kn_mfunc_find(const kn_mmodule *m, uint32_t chunk, kn_span name)
     return k ? m->funcs.v[k - 1] : NULL;
 }
 
-static kiln_status enter(kn_mreader *r, kn_mfunc *f)
+kiln_status kn_mfunc_add(kn_mmodule *m, kn_mfunc *f)
 {
-    kn_mmodule *m = r->module;
     if (kn_mfunc_find(m, f->chunk, f->name))
-        return kn_source_fail(r->lx.src, f->at, KILN_INVALID, "name", NULL, "there are two functions @%.*s", KN_SPAN_ARG(f->name));
-    KILN_TRY_MEM(r->ctx, kn_push(r->arena, &m->funcs, f));
+        return kn_source_fail(&m->src, f->at, KILN_INVALID, "name", NULL, "there are two functions @%.*s", KN_SPAN_ARG(f->name));
+    KILN_TRY_MEM(m->src.ctx, kn_push(m->arena, &m->funcs, f));
     f->index = m->funcs.n - 1;
     bool grow = 2 * m->funcs.n > m->n_func_table;
     if (grow) {
         m->n_func_table = m->n_func_table ? 2 * m->n_func_table : 16;
-        KILN_TRY_MEM(r->ctx, m->func_table = KN_NEWN(r->arena, uint32_t, m->n_func_table));
+        KILN_TRY_MEM(m->src.ctx, m->func_table = KN_NEWN(m->arena, uint32_t, m->n_func_table));
     }
     for (uint32_t i = grow ? 0 : m->funcs.n - 1; i < m->funcs.n; i++)
         m->func_table[slot_of(m, m->funcs.v[i]->chunk, m->funcs.v[i]->name)] = i + 1;
@@ -176,7 +175,7 @@ static kiln_status read_func(kn_mreader *r, bool generic)
     kn_mread_leave(r, scope);
     f->values = r->values.v;
     f->nvalues = r->values.n;
-    return enter(r, f);
+    return kn_mfunc_add(r->module, f);
 }
 
 /* ---- modules ---- */

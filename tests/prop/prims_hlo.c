@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every primitive's samples survive StableHLO: what is printed reads back, prints the same text again, computes the same bits, and
+/* Every primitive's samples survive StableHLO, and HLO text: what is printed reads back, prints the same text again, computes the same bits, and
  * from then on is the same program. */
 #include "hlo/hlo.h"
 #include "ir/ir.h"
@@ -7,11 +7,19 @@
 #include "samples.h"
 #include "testing.h"
 
-static kn_text print(kiln_ctx *ctx, const kiln_prog *p)
+typedef enum form { STABLEHLO, HLO, HLO_OPTIMISED } form;
+
+static kn_text print(kiln_ctx *ctx, const kiln_prog *p, form f)
 {
     kn_text t;
     kn_text_init(&t, &ctx->alloc);
-    assert_ok(ctx, kn_hlo_print_stablehlo(ctx, p, &t));
+    kiln_status s = f == STABLEHLO ? kn_hlo_print_stablehlo(ctx, p, &t) : kn_hlo_print_hlo(ctx, p, f == HLO_OPTIMISED, &t);
+    if (s != KILN_OK) {
+        char *text;
+        size_t n;
+        if (kiln_prog_print(ctx, p, 120, &text, &n) == KILN_OK) print_error("%s", text);
+    }
+    assert_ok(ctx, s);
     return t;
 }
 
@@ -51,8 +59,9 @@ static void compare(kiln_ctx *ctx, const sample *s, const kiln_prog *q, const kn
 
 static bool becomes_others(const kn_prim *p)
 {
-    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_vjp_call", "integer_pow", "pjit", "remat2", "scan", "sort",
-                                        "split", "squeeze", "stack", "stop_gradient"};
+    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_vjp_call", "eigh", "geqrf", "householder_product", "integer_pow", "lu",
+                                        "lu_pivots_to_permutation", "pjit", "qr", "remat2", "scan", "sort",
+                                        "split", "squeeze", "stack", "stop_gradient", "svd", "tridiagonal_solve"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(p->name, names[i]) == 0) return true;
     return false;
@@ -73,29 +82,44 @@ static void look(void *ud, const kn_jaxpr *j)
 
 static uint32_t n_samples, n_kept;
 
-static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
+/* Does HLO text write a form that it cannot hold? A body that is handed a value from around. */
+static bool captures(const sample *s)
 {
-    sample s = {.prim = prim, .seed = opts->seed, .length = opts->length};
-    kiln_status status = kn_sample_program(ctx, prim, opts, &s.p, s.in, &s.nin);
-    if (status == KILN_UNSUPPORTED || status == KILN_DTYPE) return;
-    assert_ok(ctx, status);
-    s.nout = kiln_prog_n_outputs(s.p);
-    kn_text first = print(ctx, s.p);
-    kiln_prog *q = read_back(ctx, &s, &first);
-    kn_text again = print(ctx, q);
-    if (strcmp(first.s, again.s) != 0) sample_report(ctx, &s, "prints differently once read back");
+    const kn_eqn *e = &s->p->main->eqns[s->p->main->neqns ? s->p->main->neqns - 1 : 0];
+    const kn_param *n = s->p->main->neqns ? kn_param_of(e, "num_consts") : NULL;
+    return n && strcmp(e->prim->name, "scan") != 0 && (n->kind == KN_P_INTS || n->kind == KN_P_TUPLE || (n->kind == KN_P_INT && n->i > 0));
+}
+
+static void through(kiln_ctx *ctx, sample *s, form f, search *kept)
+{
+    kn_text first = print(ctx, s->p, f);
+    kiln_prog *q = read_back(ctx, s, &first);
+    kn_text again = print(ctx, q, f);
+    if (strcmp(first.s, again.s) != 0) sample_report(ctx, s, "prints differently once read back");
     assert_string_equal(first.s, again.s);
-    kiln_prog *r = read_back(ctx, &s, &again);
+    kiln_prog *r = read_back(ctx, s, &again);
     assert_true(kn_jaxpr_equal(q->main, r->main));
-    compare(ctx, &s, q, &first);
-    search kept = {prim, false};
-    look(&kept, q->main);
-    n_samples++;
-    n_kept += kept.found;
+    compare(ctx, s, q, &first);
+    look(kept, q->main);
     kn_text_fini(&first);
     kn_text_fini(&again);
     kiln_prog_release(q);
     kiln_prog_release(r);
+}
+
+static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
+{
+    sample s = {.prim = prim, .seed = opts->seed, .length = opts->length};
+    if (strncmp(prim->name, "random_", 7) == 0 && strcmp(prim->name, "random_gamma_grad") != 0) return; /* keys have no form in StableHLO */
+    kiln_status status = kn_sample_program(ctx, prim, opts, &s.p, s.in, &s.nin);
+    if (status == KILN_UNSUPPORTED || status == KILN_DTYPE) return;
+    assert_ok(ctx, status);
+    s.nout = kiln_prog_n_outputs(s.p);
+    search kept = {prim, false}, ignored = {prim, false};
+    through(ctx, &s, STABLEHLO, &kept);
+    if (!captures(&s)) through(ctx, &s, opts->seed % 2 ? HLO : HLO_OPTIMISED, &ignored);
+    n_samples++;
+    n_kept += kept.found;
     sample_free(&s);
 }
 
@@ -111,7 +135,7 @@ static void test_round_trip(void **state)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (uint64_t seed = 0; seed < 20; seed++) one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l]});
         if (n_samples && !becomes_others(prims[i]) && n_kept == 0) fail_msg("%s is not read back as itself", prims[i]->name);
-        if (!n_samples && prims[i]->sample) fail_msg("%s has no sample that was tried", prims[i]->name);
+        if (!n_samples && prims[i]->sample && strncmp(prims[i]->name, "random_", 7) != 0) fail_msg("%s has no sample that was tried", prims[i]->name);
     }
 }
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of the factorisations: small matrices of numbers that stay finite. */
+#include "prim/common.h"
+#include "prim/sample.h"
+
+#include "prims.gen.h"
+
+static kiln_status small_matrix(kn_sample *s, bool square, kiln_type *t, int64_t *dims, kn_atom *x)
+{
+    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "%s takes none of the element types to draw from", s->prim->name);
+    int64_t n = s->length < 6 ? s->length : 6;
+    s->tame = true;
+    dims[0] = 2;
+    dims[1] = square ? n : kn_sample_between(s, 1, 4);
+    dims[2] = n;
+    if (!square && kn_sample_below(s, 2)) dims[2] = dims[1], dims[1] = n;
+    *t = (kiln_type){d, 3, dims};
+    return kn_sample_input(s, *t, x);
+}
+
+kiln_status kn_sample_matrix(kn_sample *s)
+{
+    int64_t dims[3];
+    kiln_type t;
+    kn_atom x;
+    const char *name = s->prim->name;
+    bool lower = kn_sample_below(s, 2) != 0, other = kn_sample_below(s, 2) != 0;
+    KILN_TRY(small_matrix(s, strcmp(name, "eigh") == 0, &t, dims, &x));
+    if (strcmp(name, "eigh") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_NONE, KN_NONE}, &x, 1, 2);
+    if (strcmp(name, "svd") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_BOOL(other), KN_NONE}, &x, 1, lower ? 3 : 1);
+    if (strcmp(name, "qr") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(false), KN_NONE}, &x, 1, 2);
+    return kn_sample_emit(s, NULL, &x, 1, strcmp(name, "lu") == 0 ? 3 : 2);
+}
+
+kiln_status kn_sample_pivots(kn_sample *s)
+{
+    int64_t n = s->length < 20 ? s->length : 20, dims[2] = {2, n};
+    kiln_type t = {KILN_I32, 2, dims};
+    kn_atom x;
+    KILN_TRY(kn_sample_input(s, t, &x));
+    int32_t *v = s->in[s->nin - 1]->data; /* pivot i is a row from i on */
+    for (int64_t k = 0; k < 2 * n; k++) v[k] = (int32_t)kn_sample_between(s, k % n, n);
+    return kn_sample_emit(s, &KN_INT(n + 1), &x, 1, 1);
+}
+
+kiln_status kn_sample_tridiagonal(kn_sample *s)
+{
+    int64_t n = s->length < 9 ? s->length : 9, dims[3] = {2, n, 2};
+    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    kn_atom x[4];
+    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "tridiagonal_solve takes none of the element types to draw from");
+    s->tame = true;
+    for (uint32_t i = 0; i < 4; i++) KILN_TRY(kn_sample_input(s, (kiln_type){d, i < 3 ? 2 : 3, dims}, &x[i]));
+    return kn_sample_emit(s, (kn_param[]){KN_BOOL(false)}, x, 4, 1);
+}
+
+kiln_status kn_sample_householder(kn_sample *s)
+{
+    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    int64_t n = s->length < 6 ? s->length : 6, dims[3] = {2, n + kn_sample_below(s, 3), n};
+    kn_atom x[2];
+    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "householder_product takes none of the element types to draw from");
+    s->tame = true;
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, 3, dims}, &x[0]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, 2, (int64_t[]){2, n}}, &x[1]));
+    return kn_sample_emit(s, NULL, x, 2, 1);
+}
+
+/* A system of one unknown each: a x = b by division, whose other programs are products. */
+kiln_status kn_sample_linear_solve(kn_sample *s)
+{
+    static const char *const keys[] = {"matvec", "vecmat", "solve", "transpose_solve"};
+    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    kiln_type t = {d, 1, &s->length};
+    kn_param counts[4], bodies[4];
+    kn_atom x[5], in[2], y;
+    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "custom_linear_solve takes none of the element types to draw from");
+    for (int i = 0; i < 4; i++) {
+        const kn_jaxpr *body;
+        kn_build own;
+        kn_build_init(&own, s->ctx, s->b.prog);
+        for (int k = 0; k < 2; k++) KILN_TRY(kn_build_input(&own, t, &in[k]));
+        if (i < 2) KILN_TRY(kn_build_eqn(&own, &kn_prim_mul, &KN_NONE, in, 2, &y, 1));
+        else KILN_TRY(kn_build_eqn(&own, &kn_prim_div, NULL, (kn_atom[]){in[1], in[0]}, 2, &y, 1));
+        KILN_TRY(kn_build_finish(&own, &y, 1, &body));
+        counts[i] = KN_INT(1);
+        bodies[i] = KN_JAXPR(body);
+    }
+    for (int i = 0; i < 2; i++) KILN_TRY(kn_sample_input(s, t, &x[i ? 4 : 0]));
+    for (int i = 1; i < 4; i++) x[i] = x[0];
+    kn_param params[] = {{.kind = KN_P_RECORD, .n = 4, .items = counts, .name = "_LinearSolveTuple", .keys = keys},
+                         {.kind = KN_P_RECORD, .n = 4, .items = bodies, .name = "_LinearSolveTuple", .keys = keys}};
+    return kn_sample_emit(s, params, x, 5, 1);
+}
+
+/* Keys are made of words that are inputs, so that every value that is compared is a number. */
+kiln_status kn_sample_key(kn_sample *s)
+{
+    const char *name = s->prim->name;
+    int64_t n = s->length < 5 ? s->length : 5, dims[2] = {n, 2}, shape[2] = {kn_sample_between(s, 0, 3), s->length};
+    kn_atom words, x[2];
+    bool wide = kn_sample_below(s, 2) != 0;
+    if (strcmp(name, "random_seed") == 0) {
+        KILN_TRY(kn_sample_input(s, (kiln_type){wide ? KILN_I64 : KILN_U32, 1, dims}, &words));
+        return kn_sample_emit(s, &KN_TEXT("fry"), &words, 1, 1);
+    }
+    KILN_TRY(kn_sample_input(s, (kiln_type){KILN_U32, 2, dims}, &words));
+    if (strcmp(name, "random_wrap") == 0) return kn_sample_emit(s, &KN_TEXT("fry"), &words, 1, 1);
+    KILN_TRY(kn_build_eqn(&s->b, &kn_prim_random_wrap, &KN_TEXT("fry"), &words, 1, &x[0], 1));
+    if (strcmp(name, "random_unwrap") == 0) return kn_sample_emit(s, NULL, x, 1, 1);
+    if (strcmp(name, "random_split") == 0) return kn_sample_emit(s, &KN_INTS(2, shape), x, 1, 1);
+    if (strcmp(name, "random_bits") == 0)
+        return kn_sample_emit(s, (kn_param[]){KN_INT(8 << kn_sample_below(s, 4)), KN_INTS(2, shape)}, x, 1, 1);
+    KILN_TRY(kn_sample_input(s, (kiln_type){KILN_U32, wide ? 1 : 0, dims}, &x[1]));
+    return kn_sample_emit(s, NULL, x, 2, 1);
+}
