@@ -37,7 +37,7 @@ typedef struct kiln_cache_counts {
 /** Names the folder that later compiles of this context use. NULL keeps the one that is enabled, else takes KILN_CACHE, else
  *  ~/.cache/kiln; "none" turns the cache off. The folder is made when something is stored.
  *  Errors: KILN_INVALID the path is empty or longer than 1000 bytes; KILN_NOTFOUND there is no home folder to take.
- *  Threads: the context's. Since: 0.1 */
+ *  Threads: the context's. Cost: none. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_enable(kiln_ctx *ctx, const char *dir);
 
 /** The folder that is enabled; NULL: none, or off. Valid until the next change. */
@@ -49,10 +49,11 @@ KILN_API void kiln_cache_limit(kiln_ctx *ctx, uint64_t bytes);
 struct kiln_prog;
 struct kiln_compile_opts;
 /** Compiles programs ahead of a run, so that the folder (as kiln_cache_enable takes it) holds their code.
- *  Errors: those of kiln_cache_enable and kiln_compile. Since: 0.1 */
+ *  Errors: those of kiln_cache_enable and kiln_compile. Threads: the context's. Cost: the compiles. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_warm(kiln_ctx *ctx, const char *dir, const struct kiln_prog *const *progs, size_t n,
                                                     const struct kiln_compile_opts *opts);
 
+/** What the context's compiles found and left. */
 KILN_API void kiln_cache_counts_get(const kiln_ctx *ctx, kiln_cache_counts *out);
 
 #ifdef __cplusplus

@@ -98,8 +98,8 @@ static void say_compiled(const cli *c, const job *j)
 {
     kiln_exec_info i;
     kiln_exec_info_get(j->f, &i);
-    cli_say(c, "compiled in %.1f ms at tier %d: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
-            j->compile_ms, i.tier, (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
+    cli_say(c, "%s in %.1f ms at tier %d: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
+            i.cache == KILN_CACHE_HIT ? "found in the cache" : "compiled", j->compile_ms, i.tier, (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
             (unsigned long long)i.nests, (unsigned long long)i.code_bytes);
 }
 
