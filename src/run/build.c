@@ -20,13 +20,26 @@ double kn_now_ms(void)
 /* ---- which tier ---- */
 
 static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, routine_cost = 100, worth_it = 50000;
+/* A loop that carries so much keeps it in registers at level 2, and in memory at level 0. */
+static const double tile_carries = 4, tile_gain = 16;
 
 static double cost(const kn_loops *l, const kn_lblock *b);
+
+/* Of a while loop that counts to a constant, in ones: how often; of others a guess. */
+static double counted(const kn_loops *l, const kn_lregion *r)
+{
+    const kn_linst *test = &l->inst.v[r->blocks[0].yields.v[0]];
+    if (test->op != KN_L_SOP || test->sop != KN_S_lt || l->inst.v[test->b].op != KN_L_CONST || kiln_dtype_kind(test->from) != 'i') return while_trips;
+    for (uint32_t k = 0; k < r->init.n; k++)
+        if (r->blocks[0].params.v[k] == test->a && l->inst.v[r->init.v[k]].op == KN_L_CONST)
+            return (double)l->inst.v[test->b].imm.i - (double)l->inst.v[r->init.v[k]].imm.i;
+    return while_trips;
+}
 
 static double trips(const kn_loops *l, const kn_linst *in)
 {
     const kn_lregion *r = in->region;
-    if (in->op == KN_L_WHILE) return while_trips;
+    if (in->op == KN_L_WHILE) return counted(l, r);
     if (in->op == KN_L_IF) return 1;
     const kn_linst *lo = &l->inst.v[r->lo], *hi = &l->inst.v[r->hi];
     double n = lo->op == KN_L_CONST && hi->op == KN_L_CONST ? (double)hi->imm.i - (double)lo->imm.i : unknown_trips;
@@ -42,7 +55,8 @@ static double cost(const kn_loops *l, const kn_lblock *b)
         double one = in->op == KN_L_CALL                               ? routine_cost
                      : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
-        sum += in->region ? one * trips(l, in) : one;
+        bool tile = in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
+        sum += in->region ? one * trips(l, in) * (tile ? tile_gain : 1) : one;
     }
     return sum;
 }

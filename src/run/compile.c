@@ -6,6 +6,7 @@
 #include "opt/opt.h"
 #include "run/cached.h"
 #include "run/stages.h"
+#include "transform/lanes.h"
 
 #include <stdio.h>
 
@@ -51,7 +52,7 @@ typedef struct compile {
     kiln_ctx *ctx;
     const kn_prog *p;
     kn_resolved r;
-    kn_prog *lowered, *optimised;
+    kn_prog *slots, *lowered, *optimised;
     kn_arena arena; /* of the loops */
     kn_loops *loops;
     kiln_exec_info info;
@@ -70,6 +71,7 @@ static void compile_fini(compile *c)
     kn_arena_fini(&c->arena);
     kiln_prog_release(c->optimised);
     kiln_prog_release(c->lowered);
+    kiln_prog_release(c->slots);
 }
 
 static kiln_status dump_prog(compile *c, const kn_prog *p, const char *stage)
@@ -151,7 +153,8 @@ static kiln_status to_loops(compile *c, phase last)
     double start = kn_now_ms();
     KILN_TRY(kn_prog_runnable(c->ctx, c->p));
     KILN_TRY(dump_prog(c, c->p, "traced"));
-    KILN_TRY(kn_lower(c->ctx, c->p, &c->lowered));
+    KILN_TRY(kn_lanes_in_slots(c->ctx, c->p, &c->slots));
+    KILN_TRY(kn_lower(c->ctx, c->slots ? c->slots : c->p, &c->lowered));
     c->info.lower_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->lowered, "lowered"));
     if (last == LOWER) return KILN_OK;
