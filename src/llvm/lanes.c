@@ -166,7 +166,10 @@ static void tail_part(span *s, kn_ll *args, unsigned w) { step(s, args[1], mask_
 static bool is_short(const span *s, uint64_t steps)
 {
     enum { STEPS = 2, INSTRUCTIONS = 40 };
-    return steps <= 1 || (steps <= STEPS && s->r->blocks[0].inst.n <= INSTRUCTIONS);
+    const kn_lblock *body = &s->r->blocks[0];
+    unsigned n = 0;
+    for (uint32_t i = 0; i < body->inst.n && steps > 1; i++) n += s->e->l->inst.v[body->inst.v[i]].op != KN_L_CONST;
+    return steps <= STEPS && n <= INSTRUCTIONS;
 }
 
 /* lo and hi constant: n elements. */
