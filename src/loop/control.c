@@ -184,6 +184,48 @@ static void start_carry(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *bod
     store_place(m, f, p, c->slot);
 }
 
+/* The constant that the condition says `param` is below; false: none. */
+static bool below_constant(maker *m, kn_lv condition, kn_lv param, int64_t *bound)
+{
+    const kn_linst *in = &m->l->inst.v[condition];
+    if (in->op != KN_L_SOP) return false;
+    if (in->sop == KN_S_and) return below_constant(m, in->a, param, bound) || below_constant(m, in->b, param, bound);
+    return in->sop == KN_S_lt && in->a == param && (in->from == KILN_I32 || in->from == KILN_I64) && lv_known(m, in->b, bound);
+}
+
+/* Does the body add a positive constant to carry i? */
+static bool counts_up(const kn_jaxpr *body, uint32_t nconsts, uint32_t i)
+{
+    kn_atom y = body->out[i], old = body->in[nconsts + i];
+    for (uint32_t k = 0; k < body->neqns; k++) {
+        const kn_eqn *e = &body->eqns[k];
+        if (e->out[0] != y || strcmp(e->prim->name, "add") != 0) continue;
+        for (int side = 0; side < 2; side++)
+            if (e->in[side] == old && kn_is_literal(e->in[1 - side])) return body->lits[kn_literal_index(e->in[1 - side])].value.i > 0;
+    }
+    return false;
+}
+
+/* In the body a counter lies between where it starts and what the condition bounds it by. */
+static void bound_counters(maker *m, kn_lv s, const kn_jaxpr *body, uint32_t nconsts, const loop_carry *c, uint32_t n)
+{
+    if (m->status != KILN_OK) return;
+    const kn_lregion *r = region_of(m, s);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t lo, hi;
+        kiln_dtype d = c[i].type.dtype;
+        uint32_t here = at;
+        at += c[i].registers ? (uint32_t)kiln_type_size(c[i].type) : 0;
+        bool counter = c[i].registers && c[i].type.rank == 0 && (d == KILN_I32 || d == KILN_I64) && !kn_is_literal(body->out[i]);
+        if (!counter || !counts_up(body, nconsts, i) || !lv_known(m, r->init.v[here], &lo)) continue;
+        if (!below_constant(m, r->blocks[0].yields.v[0], r->blocks[0].params.v[here], &hi) || hi <= lo) continue;
+        value_facts *f = &m->facts.v[r->blocks[1].params.v[here]];
+        f->lo = lo;
+        f->hi = hi - 1;
+    }
+}
+
 static void close_while_body(maker *m, frame *b, const kn_eqn *e, kn_lv s, const loop_carry *c, uint32_t n, uint32_t nconsts)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -239,6 +281,7 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
     close_block(m);
     b = m->status == KILN_OK ? open_body(m, f, e, s, 1, body, ncc, nbc, c, n) : NULL;
     if (!b) return;
+    bound_counters(m, s, body, nbc, c, n);
     close_while_body(m, b, e, s, c, n, nbc);
     if (m->status != KILN_OK) return;
     close_statement(m, s);

@@ -281,23 +281,43 @@ static kiln_status eval_lin(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kil
                    e->params[LIN_NAME].text);
 }
 
-KILN_PRIM(custom_lin) = {
-    .name = "custom_lin",
-    .nin = KN_VARIADIC,
-    .nout = KN_VARIADIC,
-    .flags = KN_LEVEL_TRACED | KN_TRANSIENT,
-    KN_PARAMS(lin_params),
-    .type = type_lin,
-    .eval = eval_lin,
-    .jvp = jvp_lin,
-    .transpose = transpose_lin,
-    .doc = "Stands for the tangents of a custom_vjp call until reverse differentiation replaces it by the rule; it cannot be run.",
-};
+/* ---- lanes ---- */
+
+/* A body whose arguments all have lanes, and whose results get them. */
+static kiln_status all_lanes(const kn_rules *r, kn_build *b, const kn_jaxpr *body, int64_t size, kn_param *out)
+{
+    uint32_t n = kn_nargs(body);
+    bool *flags = KN_NEWN(&b->prog->arena, bool, (size_t)n + 2 * (size_t)body->nout + 1);
+    KILN_TRY_MEM(b->ctx, flags);
+    for (uint32_t i = 0; i < n + body->nout; i++) flags[i] = true;
+    *out = (kn_param){.kind = KN_P_JAXPR};
+    return r->batch(r, body, size, flags, flags + n, &out->jaxpr, flags + n + body->nout);
+}
+
+/* With a rule of its own all operands and results have lanes, so that those of the rule do not depend on which had some before. */
+static kiln_status batch_ruled(kn_lanes *m, const kn_param *rule, kn_atom *y)
+{
+    kn_build *b = m->l.b;
+    kn_param *params = kn_lanes_params(m), *parts = KN_NEWN(&b->prog->arena, kn_param, 3);
+    KILN_TRY_MEM(b->ctx, params && parts);
+    KILN_TRY(all_lanes(m->r, b, body_of(m->e), m->size, &params[body_param(m->e->prim)]));
+    kn_param *own = &params[rule - m->e->params];
+    if (rule->kind == KN_P_JAXPR) {
+        KILN_TRY(all_lanes(m->r, b, rule->jaxpr, m->size, own));
+    } else {
+        for (int i = 0; i < 2; i++) KILN_TRY(all_lanes(m->r, b, rule->items[i].jaxpr, m->size, &parts[i]));
+        parts[2] = rule->items[2];
+        *own = KN_TUPLE(3, parts);
+    }
+    return kn_lanes_emit_full(m, params, y);
+}
 
 static kiln_status batch_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
                               kn_atom *y, int *out_axis)
 {
     kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    const kn_param *rule = rule_of(e);
+    if (rule) return batch_ruled(&m, rule, y);
     kn_param *params = kn_lanes_params(&m);
     bool *lanes = KN_NEWN(&b->prog->arena, bool, e->nin + 1), *found = KN_NEWN(&b->prog->arena, bool, e->nout + 1);
     const kn_jaxpr *body;
@@ -308,6 +328,31 @@ static kiln_status batch_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     for (uint32_t i = 0; i < e->nout; i++) out_axis[i] = found[i] ? 0 : KN_NO_LANES;
     return kn_lanes_emit(&m, params, x, y);
 }
+
+static kiln_status batch_lin(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
+                             kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *params = kn_lanes_params(&m);
+    KILN_TRY(m.l.status);
+    KILN_TRY(all_lanes(r, b, e->params[LIN_BWD].jaxpr, m.size, &params[LIN_BWD]));
+    return kn_lanes_emit_full(&m, params, y);
+}
+
+KILN_PRIM(custom_lin) = {
+    .name = "custom_lin",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    .flags = KN_LEVEL_TRACED | KN_TRANSIENT,
+    KN_PARAMS(lin_params),
+    .type = type_lin,
+    .eval = eval_lin,
+    .jvp = jvp_lin,
+    .transpose = transpose_lin,
+    .batch = batch_lin,
+    .doc = "Stands for the tangents of a custom_vjp call until reverse differentiation replaces it by the rule; it cannot be run.",
+};
 
 #define CALL(id, spec, more, text)                                                                                    \
     {                                                                                                                  \
