@@ -151,6 +151,7 @@ static kiln_status split_flat(scope *s, const kn_eqn *e)
     KILN_TRY_MEM(s->sp->ctx, in);
     KILN_TRY(split_params(s->sp, e->params, e->prim->nparams, kn_param_of(e, "comparator") ? e->nin - e->nout : NO_PAIRS, &params));
     bool loop = e->prim->loop == KN_LOOP_WHILE;
+    if (kn_param_of(e, "comparator")) first[1] = first[2] = e->nin - e->nout;
     for (uint32_t i = 0; keys && i < (uint32_t)keys->i; i++) params[keys - e->params].i += is_complex(kn_type_of(s->from, e->in[i]));
     if (loop) {
         kn_while_parts p = kn_while_parts_of(e);
@@ -165,6 +166,7 @@ static kiln_status split_flat(scope *s, const kn_eqn *e)
         params[kn_param_of(e, "cond_nconsts") - e->params].i = n[0];
         params[kn_param_of(e, "body_nconsts") - e->params].i = n[1];
     }
+    if (kn_param_of(e, "comparator")) params[kn_param_of(e, "num_consts") - e->params] = n[0] ? KN_INT(n[0]) : KN_NONE;
     return flat_eqn(s, e, params, in, all);
 }
 
