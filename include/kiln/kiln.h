@@ -7,6 +7,7 @@
 #include "kiln/base.h"
 #include "kiln/exec.h"
 #include "kiln/graph.h"
+#include "kiln/jit.h"
 #include "kiln/prog.h"
 #include "kiln/trace.h"
 #include "kiln/transform.h"

@@ -35,6 +35,7 @@ struct kiln_ctx {
     void *warn_ud;
     const struct kn_io *io; /* base/file.h: system calls on files; tests replace it */
     kn_counters counters;
+    uint64_t lane_steps; /* trips of while loops that the interpreter has made */
     char dump_dir[256]; /* empty: no dumps */
     unsigned n_dumps;   /* numbers the programs dumped by this context */
     char lib_dir[256];  /* KILN_LIBDIR: where modules are; empty: beside the program or library */

@@ -102,13 +102,12 @@ static void group_scope_end(kn_solver *s, bool part)
 static kiln_val f64(kn_solver *s, double v) { return kiln_scalar(s->c->t, KILN_F64, v); }
 static kiln_val i32(kn_solver *s, int v) { return kiln_int(s->c->t, KILN_I32, v); }
 
+/* Of residuals, which are no less than 0: rho < 1 says that r is finite, r1 and r2 are positive, and none is a NaN. */
 static kiln_val amplification(kn_solver *s, kiln_val r, kiln_val r1, kiln_val r2, kiln_val first)
 {
     kiln_trace *t = s->c->t;
-    kiln_val usable = kiln_and(t, kiln_is_finite(t, r), kiln_and(t, kiln_is_finite(t, r1), kiln_is_finite(t, r2)));
-    usable = kiln_and(t, usable, kiln_and(t, kiln_gt(t, r1, f64(s, 0)), kiln_gt(t, r2, f64(s, 0))));
     kiln_val rho = kiln_max(t, kiln_div(t, r, r1), kiln_sqrt(t, kiln_div(t, r, r2)));
-    usable = kiln_and(t, usable, kiln_lt(t, rho, f64(s, 1)));
+    kiln_val usable = kiln_and(t, kiln_is_finite(t, kiln_max(t, r1, r2)), kiln_lt(t, rho, f64(s, 1)));
     kiln_val amp = kiln_div(t, f64(s, 1), kiln_sub(t, f64(s, 1), rho));
     if (s->m->group->acceleration == KN_ACC_FIXED) {
         kiln_val omega = s->option[KN_TUNE_RELAXATION];
@@ -116,6 +115,17 @@ static kiln_val amplification(kn_solver *s, kiln_val r, kiln_val r1, kiln_val r2
         amp = kiln_select(t, under, kiln_div(t, amp, omega), amp);
     }
     return kiln_select(t, usable, amp, f64(s, 0));
+}
+
+typedef struct amplifying {
+    kn_solver *s;
+    kiln_val r, r1, r2, first;
+} amplifying;
+
+static void amplify(kiln_trace *t, void *user, uint32_t branch, kiln_val *out)
+{
+    const amplifying *a = user;
+    out[0] = branch ? kiln_scalar(t, KILN_F64, 0) : amplification(a->s, a->r, a->r1, a->r2, a->first);
 }
 
 static kiln_val estimate(kn_solver *s, kiln_val r, kiln_val amp)
@@ -144,7 +154,8 @@ static trip decide(kn_solver *s, const kiln_val *carry, kiln_val r)
     kiln_trace *t = s->c->t;
     kiln_val b = carry[AT_TRIP], cap = s->option[KN_TUNE_MAX_ITERATIONS];
     trip d = {.before = kiln_eq(t, b, i32(s, 0)), .at_cap = kiln_ge(t, b, cap), .closing = kiln_scalar(t, KILN_BOOL, 0)};
-    d.amp = amplification(s, r, carry[AT_R1], carry[AT_R2], kiln_eq(t, b, i32(s, 1)));
+    amplifying a = {s, r, carry[AT_R1], carry[AT_R2], kiln_eq(t, b, i32(s, 1))};
+    kiln_cond(t, d.before, 2, amplify, &a, &d.amp, 1);
     kiln_val met = kiln_le(t, estimate(s, r, d.amp), s->threshold);
     if (s->m->group->acceleration == KN_ACC_AITKEN) met = kiln_and(t, met, kiln_le(t, carry[AT_R1], s->threshold));
     met = kiln_and(t, met, kiln_not(t, d.before));

@@ -145,22 +145,24 @@ static kiln_val few_squares(kiln_trace *t, kiln_val v)
 typedef struct aitken {
     kn_stepping *c;
     uint32_t n; /* blocks */
-    const kiln_val *was, *r, *x, *y;
+    const kiln_val *was, *x, *y;
 } aitken;
-enum { STEP = 2 }; /* results of a step: OMEGA, NONZERO, then the next iterate's blocks */
 
-/* Branch 0: y, the factor stays. Branch 1: the factor from r and the r of the pass before, and x + omega r. */
+/* Results: OMEGA, NONZERO, from FIRST_R on the blocks of r, after them those of the next iterate. Branch 0: y; the factor stays, and
+ * so does r, which nothing reads while NONZERO is false. Branch 1: the factor from r and the r of the pass before, and x + omega r. */
 static void aitken_step(kiln_trace *t, void *user, uint32_t branch, kiln_val *out)
 {
     const aitken *a = user;
     const kiln_val *r_was = a->was + FIRST_R;
+    kiln_val *r = out + FIRST_R, *next = r + a->n;
     kiln_val along = {0}, length = {0}, largest = {0};
     out[OMEGA] = a->was[OMEGA];
     out[NONZERO] = kiln_scalar(t, KILN_BOOL, 0);
-    for (uint32_t i = 0; i < a->n; i++) out[STEP + i] = a->y[i];
+    for (uint32_t i = 0; i < a->n; i++) r[i] = r_was[i], next[i] = a->y[i];
     if (branch == 0) return;
     for (uint32_t i = 0; i < a->n; i++) {
-        kiln_val d = kiln_sub(t, a->r[i], r_was[i]), m = kiln_convert(t, kiln_max_all(t, kiln_abs(t, a->r[i])), KILN_F64);
+        r[i] = kiln_sub(t, a->y[i], a->x[i]);
+        kiln_val d = kiln_sub(t, r[i], r_was[i]), m = kiln_convert(t, kiln_max_all(t, kiln_abs(t, r[i])), KILN_F64);
         kiln_val p = few(t, d) ? few_dot(t, r_was[i], d) : dot(t, r_was[i], d), q = few(t, d) ? few_squares(t, d) : dot(t, d, d);
         along = i ? kiln_add(t, along, p) : p;
         length = i ? kiln_add(t, length, q) : q;
@@ -173,8 +175,8 @@ static void aitken_step(kiln_trace *t, void *user, uint32_t branch, kiln_val *ou
     out[OMEGA] = kiln_select(t, usable, omega, a->was[OMEGA]);
     out[NONZERO] = kiln_ne(t, largest, kiln_num(t, 0));
     for (uint32_t i = 0; i < a->n; i++) {
-        kiln_val along_r = kiln_mul(t, out[OMEGA], kiln_convert(t, a->r[i], KILN_F64));
-        out[STEP + i] = kiln_convert(t, kiln_add(t, kiln_convert(t, a->x[i], KILN_F64), along_r), a->c->p->real);
+        kiln_val along_r = kiln_mul(t, out[OMEGA], kiln_convert(t, r[i], KILN_F64));
+        next[i] = kiln_convert(t, kiln_add(t, kiln_convert(t, a->x[i], KILN_F64), along_r), a->c->p->real);
     }
 }
 
@@ -185,26 +187,26 @@ static void accelerate_aitken(kn_solver *s, kiln_val before, kiln_val idle, cons
 {
     kn_stepping *c = s->c;
     kiln_trace *t = c->t;
-    kiln_val *will = next_carry + s->at_aitken, *r = will + FIRST_R;
-    uint32_t most = s->n_slots + 1;
-    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, most), *ys = KN_STEP_ARRAY(c, kiln_val, most), *out = KN_STEP_ARRAY(c, kiln_val, STEP + most);
+    kiln_val *will = next_carry + s->at_aitken;
+    uint32_t blocks = s->n_slots + 1, most = FIRST_R + 2 * blocks;
+    kiln_val *xs = KN_STEP_ARRAY(c, kiln_val, blocks), *ys = KN_STEP_ARRAY(c, kiln_val, blocks), *out = KN_STEP_ARRAY(c, kiln_val, most);
     if (!xs || !ys || !out) return;
-    aitken a = {.c = c, .n = blocks_of(s, x, xs), .was = carry + s->at_aitken, .r = r, .x = xs, .y = ys};
+    aitken a = {.c = c, .n = blocks_of(s, x, xs), .was = carry + s->at_aitken, .x = xs, .y = ys};
+    uint32_t n = FIRST_R + 2 * a.n;
     blocks_of(s, y, ys);
     will[OMEGA] = a.was[OMEGA], will[NONZERO] = a.was[NONZERO];
     if (a.n == 0) return;
-    for (uint32_t i = 0; i < a.n; i++) r[i] = kiln_sub(t, ys[i], xs[i]);
     if (count_arrays(s)) {
-        kiln_cond(t, kiln_not(t, idle), 2, aitken_step, &a, out, STEP + a.n);
+        kiln_cond(t, kiln_not(t, idle), 2, aitken_step, &a, out, n);
     } else {
-        kiln_val *none = KN_STEP_ARRAY(c, kiln_val, STEP + most);
+        kiln_val *none = KN_STEP_ARRAY(c, kiln_val, most);
         if (!none) return;
         aitken_step(t, &a, 0, none);
         aitken_step(t, &a, 1, out);
-        for (uint32_t k = 0; k < STEP + a.n; k++) out[k] = kiln_select(t, before, none[k], out[k]);
+        for (uint32_t k = 0; k < n; k++) out[k] = kiln_select(t, before, none[k], out[k]);
     }
-    will[OMEGA] = out[OMEGA], will[NONZERO] = out[NONZERO];
-    blocks_to(s, out + STEP, next);
+    memcpy(will, out, (FIRST_R + a.n) * sizeof *out);
+    blocks_to(s, out + FIRST_R + a.n, next);
 }
 
 void kn_group_accelerate(kn_solver *s, kiln_val before, kiln_val idle, const kiln_val *y, const kiln_val *x, kiln_val *next, const kiln_val *carry,

@@ -167,7 +167,7 @@ static kiln_status read_right(kn_reader *r, const kn_words *w, size_t from, cons
                           .refs = true,
                           .arena = r->arena};
     kiln_expr *e;
-    KILN_TRY(kiln_expr_parse(r->ctx, &src, &e));
+    KILN_TRY(kn_read_parsed(r, w->y, &src, &e));
     const kiln_expr_ref *ref;
     if (kiln_expr_refs(e, &ref) != 1)
         return kn_read_error(r, KN_KIND_EDGE_SYNTAX, kn_words_spot(r, w, from), "2*b.y, b.y[-1] and the like",

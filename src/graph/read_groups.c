@@ -224,8 +224,8 @@ static kiln_status check_rates(kn_reader *r, kn_group *g)
     }
     if (least == g->timestep) return KILN_OK;
     if (!g->subcycling)
-        return kn_read_error(r, KN_KIND_RATE_MISMATCH, g->nodes_at, "equal timesteps, or subcycling: true",
-                             "members have different timesteps; set subcycling: true");
+        return kn_read_error(r, KN_KIND_RATE_MISMATCH, g->nodes_at, "equal timesteps",
+                             "members of a group without subcycling have different timesteps");
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const kn_node *n = &r->nodes.v[g->nodes[i]];
         double ratio = g->timestep / n->timestep;

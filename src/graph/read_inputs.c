@@ -87,6 +87,15 @@ static kiln_status read_value(kn_reader *r, const kn_yaml *y, const kn_yaml *sha
     return kn_read_value(r, y, &cells, &rules, out);
 }
 
+/* Values are delivered in the graph's precision; a declaration may say that they are numbers. */
+static kiln_status read_dtype(kn_reader *r, const kn_yaml *y, const char **out)
+{
+    kiln_dtype d;
+    KILN_TRY(kn_read_plain(r, y, "dtype", out));
+    if (kiln_dtype_from_name(*out, strlen(*out), &d) && strchr("biuf", kiln_dtype_kind(d))) return KILN_OK;
+    return kn_read_error(r, KN_KIND_BAD_VALUE, y->at, "float32, float64, int32, int64, bool", "'%.64s' is no element type of an input", *out);
+}
+
 static kiln_status read_input(kn_reader *r, const kn_yaml *y, const kn_loop *loop)
 {
     static const char *const keys[] = {"for",   "target_node", "target_field", "input",
@@ -109,7 +118,7 @@ static kiln_status read_input(kn_reader *r, const kn_yaml *y, const kn_loop *loo
                              before == 1 ? "driven by an edge" : "declared");
     kn_input in = {
         .target = d.target.node, .target_input = d.target.input, .target_field = d.target.name, .at = d.at};
-    if (dtype) KILN_TRY(kn_read_plain(r, dtype, "dtype", &in.dtype));
+    if (dtype) KILN_TRY(read_dtype(r, dtype, &in.dtype));
     KILN_TRY(read_value(r, kn_yaml_get(y, "value"), kn_yaml_get(y, "shape"), &scope, &d.target, &in.value));
     r->used.v[in.target] = true;
     KILN_TRY_MEM(r->ctx, kn_push(r->arena, &r->inputs, in));

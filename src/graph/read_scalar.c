@@ -189,10 +189,19 @@ static void locate(void *ud, size_t offset, int *line, int *column)
     *column = (int)s.column;
 }
 
-static kiln_status parse_and_bind(kn_reader *r, const kiln_expr_text *src, const kn_scope *scope, kiln_expr **out)
+kiln_status kn_read_parsed(kn_reader *r, const kn_yaml *y, const kiln_expr_text *src, kiln_expr **out)
+{
+    kiln_status s = kiln_expr_parse(r->ctx, src, out);
+    kiln_diag *d = &r->ctx->error;
+    if (s == KILN_INVALID && !d->accepted[0] && kn_yaml_cut_by_comma(r->g, y))
+        snprintf(d->accepted, sizeof d->accepted, "quotes around the whole: inside { } and [ ] a comma ends the value");
+    return s;
+}
+
+static kiln_status parse_and_bind(kn_reader *r, const kn_yaml *y, const kiln_expr_text *src, const kn_scope *scope, kiln_expr **out)
 {
     kiln_expr *e;
-    KILN_TRY(kiln_expr_parse(r->ctx, src, &e));
+    KILN_TRY(kn_read_parsed(r, y, src, &e));
     kiln_status s = kiln_expr_bind(r->ctx, e, kn_resolve, &(kn_resolver){r, scope});
     if (s == KILN_OK) *out = e;
     else kiln_expr_release(e);
@@ -217,7 +226,7 @@ kiln_status kn_read_expr(kn_reader *r, const kn_yaml *y, const kn_scope *scope, 
 {
     located l;
     kiln_expr_text src = text_of(r, y, &l, arena);
-    return parse_and_bind(r, &src, scope, out);
+    return parse_and_bind(r, y, &src, scope, out);
 }
 
 /* MADDENING's JSON has no literals for these. */
@@ -318,7 +327,7 @@ static kiln_status number_inside(kn_reader *r, const kn_yaml *y, size_t offset, 
     src.locate = locate_inside;
     src.ud = &i;
     kiln_expr *e;
-    KILN_TRY(parse_and_bind(r, &src, scope, &e));
+    KILN_TRY(parse_and_bind(r, y, &src, scope, &e));
     bool constant = kiln_expr_constant(e, out);
     kiln_expr_release(e);
     if (!constant)

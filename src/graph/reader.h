@@ -73,6 +73,8 @@ const char *kn_did_you_mean(kn_reader *r, const char *word, const char *const *n
 const char *kn_read_list(kn_reader *r, const char *const *names, size_t n);
 /* A mapping whose keys are all in the NULL-ended list; `what` as in "of a coupling group". */
 kiln_status kn_read_keys(kn_reader *r, const kn_yaml *y, const char *const *keys, const char *what);
+/* kiln_expr_parse of a piece of y, with advice where a comma cut the value short. */
+kiln_status kn_read_parsed(kn_reader *r, const kn_yaml *y, const kiln_expr_text *src, kiln_expr **out);
 kiln_status kn_read_expr(kn_reader *r, const kn_yaml *y, const kn_scope *scope, kn_arena *arena, kiln_expr **out);
 /* "NaN", "Infinity", "-Infinity" in quotes. */
 bool kn_quoted_number(const kn_yaml *y, double *out);

@@ -57,5 +57,7 @@ kn_spot kn_yaml_locate(const kn_graph_model *g, const kn_yaml *y, size_t offset)
 kn_spot kn_source_spot(const kn_source_file *f, uint32_t index, size_t offset);
 /* Whether a scalar was written with quotes. */
 bool kn_yaml_quoted(const kn_yaml *y);
+/* Whether a comma inside { } or [ ] ends it. */
+bool kn_yaml_cut_by_comma(const kn_graph_model *g, const kn_yaml *y);
 
 #endif

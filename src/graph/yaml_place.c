@@ -105,3 +105,10 @@ kn_spot kn_yaml_locate(const kn_graph_model *g, const kn_yaml *y, size_t offset)
         while (trailing-- && is_blank(*s)) s++;
     return kn_source_spot(f, y->at.file, (size_t)(s - f->text));
 }
+
+bool kn_yaml_cut_by_comma(const kn_graph_model *g, const kn_yaml *y)
+{
+    if (kn_yaml_quoted(y)) return false;
+    kn_spot end = kn_yaml_locate(g, y, y->n);
+    return *skip_blank(source_of(&g->files[end.file], end.line, end.column), y->style) == ',';
+}

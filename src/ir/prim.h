@@ -34,7 +34,8 @@ typedef enum kn_loop_kind {
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
     KN_LOOP_COND,
-    KN_LOOP_CALL /* a routine on whole arrays (sort, transforms, factorisations), named by `call` */
+    KN_LOOP_SORT, /* by a comparator of its own */
+    KN_LOOP_CALL  /* a routine on whole arrays (sort, transforms, factorisations), named by `call` */
 } kn_loop_kind;
 
 /* One parameter in the order of printing. */

@@ -8,6 +8,7 @@
  *   flow.c     blocks, loops, while, if, swap
  *   lanes.c    loops in lanes and reductions in lanes
  *   memory.c   loads, stores, copies
+ *   neighbours.c  loads side by side
  *   scalar.c   scalar operations on one element or a vector of them
  *   divide.c   integer division
  *   convert.c  conversions
@@ -45,6 +46,13 @@ typedef struct kn_place_known {
 } kn_place_known;
 enum { KN_PLACES = 16 };
 
+/* What is known of the loop in lanes around: first index, and of whole steps the counter and where they end. */
+typedef struct kn_near {
+    bool known;
+    int64_t lo, end;
+    kn_ll iv;
+} kn_near;
+
 typedef struct kn_emit {
     const kn_loops *l;
     const kn_codegen_options *o;
@@ -60,6 +68,8 @@ typedef struct kn_emit {
     kn_ll *function;  /* per entry of the call table: its pointer, once loaded */
     uint32_t n_functions;
     uint8_t *varying;
+    uint8_t *slot_loads; /* per slot: loads in the body of the loop in lanes, up to 2 */
+    kn_near near;
     kn_ll consts;     /* table->consts, once loaded */
     kn_ll calls;      /* table->calls, once loaded */
     unsigned w;       /* lanes; 0 in plain code */
@@ -121,9 +131,16 @@ kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll 
 
 /* ---- memory.c ---- */
 kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot);
+kn_ll kn_address(kn_emit *e, const kn_linst *in, kn_ll base, int64_t offset); /* of element base + offset; base may be NULL */
+kn_ll kn_vector_load(kn_emit *e, kiln_dtype d, kn_ll p, kn_ll mask);
 void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in);
 void kn_emit_store(kn_emit *e, const kn_linst *in);
 void kn_emit_copy(kn_emit *e, const kn_linst *in);
+
+/* ---- neighbours.c ---- */
+void kn_neighbours_begin(kn_emit *e, const kn_lblock *body, const kn_ll range[2]); /* of a loop in lanes */
+/* Elements min(max(first, lo), hi) + more of each lane, `first` linear, from whole vectors; NULL: to be loaded otherwise. */
+kn_ll kn_emit_neighbours(kn_emit *e, const kn_linst *in, const kn_val *first, int64_t more, int64_t lo, int64_t hi);
 
 /* ---- flow.c, lanes.c ---- */
 void kn_emit_block(kn_emit *e, const kn_lblock *b);

@@ -5,6 +5,8 @@
 #include "llvm/emit.h"
 #include "loop/vary.h"
 
+#include <math.h>
+
 typedef struct span {
     kn_emit *e;
     const kn_lregion *r;
@@ -12,6 +14,7 @@ typedef struct span {
     kiln_dtype dtype;
     unsigned w; /* 0: plain code */
     bool keys;  /* acc holds ordered integers */
+    bool sizes; /* so do the elements, which are sizes: a NaN among them is found in the result alone */
 } span;
 
 /* b ^ ((b >> 31) & 0x7fffffff), its own inverse. */
@@ -38,6 +41,31 @@ static kn_ll key_of(const span *s, unsigned w, kn_ll x)
 }
 
 static kn_ll of_key(const span *s, kn_ll key) { return kn_bitcast(s->e, flip(s->e, s->dtype, 0, key), kn_type(s->e, s->dtype, 0)); }
+
+/* Is the value an absolute value, or the largest of some? Its bits are ordered as integers then, NaNs above infinity. */
+static bool is_size(const kn_emit *e, kn_lv v)
+{
+    const kn_linst *in = &e->l->inst.v[v];
+    if (in->op != KN_L_SOP) return false;
+    return in->sop == KN_S_abs || (in->sop == KN_S_max && is_size(e, in->a) && is_size(e, in->b));
+}
+
+static kn_ll key_of_size(const span *s, kn_lv v)
+{
+    kn_emit *e = s->e;
+    const kn_linst *in = &e->l->inst.v[v];
+    LLVMTypeRef t = kn_bits_type(e, s->dtype, s->w);
+    if (in->sop == KN_S_abs) return kn_bitcast(e, kn_value_of(e, v, true), t);
+    return kn_intrinsic(e, "llvm.smax", &t, 1, (kn_ll[]){key_of_size(s, in->a), key_of_size(s, in->b)}, 2);
+}
+
+/* Of the largest of sizes, one at least. Any NaN becomes the one of a maximum. */
+static kn_ll of_size(const span *s, kn_ll key)
+{
+    kn_emit *e = s->e;
+    kn_ll x = kn_bitcast(e, key, kn_type(e, s->dtype, 0)), nan = kn_const_f(e, s->dtype, 0, (double)NAN);
+    return LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, ""), nan, x, "");
+}
 
 /* a and b combined: two elements or results of blocks, or two keys. */
 static kn_ll combine(const span *s, kn_ll a, kn_ll b, unsigned w)
@@ -66,8 +94,9 @@ static void step(span *s, kn_ll iv, kn_ll mask)
     kn_emit_block(e, body);
     if (s->acc && !e->failed) {
         bool fma = s->r->acc == KN_S_fma;
-        kn_ll x = kn_value_of(e, body->yields.v[0], s->w > 0), y = fma ? kn_value_of(e, body->yields.v[1], s->w > 0) : s->acc;
-        if (s->keys) x = key_of(s, s->w, x);
+        kn_ll x = s->sizes ? key_of_size(s, body->yields.v[0]) : kn_value_of(e, body->yields.v[0], s->w > 0);
+        kn_ll y = fma ? kn_value_of(e, body->yields.v[1], s->w > 0) : s->acc;
+        if (s->keys && !s->sizes) x = key_of(s, s->w, x);
         kn_ll next = fma ? kn_emit_op(e, KN_S_fma, s->dtype, s->dtype, s->w, x, y, s->acc) : combine(s, s->acc, x, s->w);
         s->acc = mask ? LLVMBuildSelect(e->b, mask, next, s->acc, "") : next;
     }
@@ -88,7 +117,10 @@ static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
     kn_ll first = s->acc;
     LLVMBuildBr(e->b, head);
     kn_enter(e, head);
-    kn_ll iv = kn_phi(e, LLVMTypeOf(lo)), acc = first ? s->acc = kn_phi(e, LLVMTypeOf(first)) : NULL;
+    kn_ll iv = kn_phi(e, LLVMTypeOf(lo));
+    e->near.iv = iv;
+    if (LLVMIsAConstantInt(end)) e->near.end = LLVMConstIntGetSExtValue(end);
+    kn_ll acc = first ? s->acc = kn_phi(e, LLVMTypeOf(first)) : NULL;
     step(s, iv, NULL);
     kn_ll next = LLVMBuildAdd(e->b, iv, kn_int(e, 64, w), "");
     kn_bb latch = kn_here(e);
@@ -100,6 +132,7 @@ static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
         kn_incoming(acc, s->acc, latch);
     }
     kn_enter(e, after);
+    e->near.iv = NULL;
 }
 
 /* Runs `what` under a condition and merges the lanes of the reduction. */
@@ -140,6 +173,7 @@ static void run(span *s, kn_ll lo, kn_ll hi, bool full)
 {
     kn_emit *e = s->e;
     unsigned w = s->r->width;
+    kn_neighbours_begin(e, &s->r->blocks[0], (kn_ll[]){lo, hi});
     if (LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi)) {
         int64_t a = LLVMConstIntGetSExtValue(lo), b = LLVMConstIntGetSExtValue(hi);
         if (b > a) run_known(s, a, (uint64_t)b - (uint64_t)a, w);
@@ -175,15 +209,17 @@ static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
     kn_emit *e = s->e;
     kn_ll identity = kn_const(e, s->dtype, s->r->identity);
     s->keys = (s->r->acc == KN_S_min || s->r->acc == KN_S_max) && kn_is_float(s->dtype) && s->w;
+    s->sizes = s->keys && s->r->acc == KN_S_max && is_size(e, s->r->blocks[0].yields.v[0]);
     s->acc = kn_const_splat(e, s->keys ? key_of(s, 0, identity) : identity, s->w);
     run(s, lo, hi, full);
     kn_ll x = s->acc;
     for (unsigned w = s->w / 2; w > 1; w /= 2) x = combine(s, kn_slice(e, x, 0, w, 1), kn_slice(e, x, w, w, 1), w);
     if (!s->w) return x;
-    kn_ll a = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 0), ""), b = LLVMBuildExtractElement(e->b, x, kn_int(e, 32, 1), "");
-    x = combine(s, a, b, 0);
-    if (s->keys) x = of_key(s, x);
-    s->keys = false;
+    kn_ll first = kn_int(e, 32, 0), last = kn_int(e, 32, 1);
+    if (s->keys) x = LLVMBuildExtractElement(e->b, combine(s, x, kn_slice(e, x, 1, 2, (unsigned)-1), 2), first, "");
+    else x = combine(s, LLVMBuildExtractElement(e->b, x, first, ""), LLVMBuildExtractElement(e->b, x, last, ""), 0);
+    if (s->keys) x = s->sizes ? of_size(s, x) : of_key(s, x);
+    s->keys = s->sizes = false;
     return x;
 }
 

@@ -39,17 +39,22 @@ static kn_ll place_of(kn_emit *e, kn_ll root, kn_ll base, LLVMTypeRef t, unsigne
     return p;
 }
 
+/* Of the element base + offset, where base may be NULL. */
+kn_ll kn_address(kn_emit *e, const kn_linst *in, kn_ll base, int64_t offset)
+{
+    unsigned bytes = kn_bytes(in->dtype);
+    uint64_t moved = (uint64_t)offset * bytes;
+    bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH;
+    kn_ll p = scratch ? LLVMGetParam(e->fn, 1) : kn_slot_pointer(e, in->slot);
+    if (scratch) moved += e->l->slots.v[in->slot].offset;
+    if (base) p = place_of(e, p, base, kn_memory_type(e, in->dtype, 0), bytes);
+    return moved ? offset_by(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, moved)) : p;
+}
+
 /* Of the element, in lanes that of lane 0, moved by `more` elements. */
 static kn_ll address(kn_emit *e, const kn_linst *in, int64_t more)
 {
-    const kn_val *x = &e->val[in->a];
-    unsigned bytes = kn_bytes(in->dtype);
-    uint64_t offset = (uint64_t)(x->offset + more) * bytes;
-    bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH;
-    kn_ll p = scratch ? LLVMGetParam(e->fn, 1) : kn_slot_pointer(e, in->slot);
-    if (scratch) offset += e->l->slots.v[in->slot].offset;
-    if (x->base) p = place_of(e, p, x->base, kn_memory_type(e, in->dtype, 0), bytes);
-    return offset ? offset_by(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, offset)) : p;
+    return kn_address(e, in, e->val[in->a].base, (int64_t)((uint64_t)e->val[in->a].offset + (uint64_t)more));
 }
 
 static kn_ll addresses(kn_emit *e, const kn_linst *in)
@@ -68,7 +73,7 @@ static kn_ll load(kn_emit *e, LLVMTypeRef t, kn_ll p, unsigned align)
 
 static void store(kn_emit *e, kn_ll x, kn_ll p, unsigned align) { LLVMSetAlignment(LLVMBuildStore(e->b, x, p), align); }
 
-static kn_ll vector_load(kn_emit *e, kiln_dtype d, kn_ll p, kn_ll mask)
+kn_ll kn_vector_load(kn_emit *e, kiln_dtype d, kn_ll p, kn_ll mask)
 {
     LLVMTypeRef t = kn_memory_type(e, d, e->w), overload[] = {t, LLVMTypeOf(p)};
     if (!mask) return load(e, t, p, kn_bytes(d));
@@ -140,10 +145,21 @@ static kn_ll lanes_that(kn_emit *e, LLVMIntPredicate p, kn_lv lin, kn_lv border)
     return LLVMBuildICmp(e->b, p, kn_iota(e, 64, e->w, 1), kn_splat(e, distance, e->w), "");
 }
 
+static kn_ll load_clamped_near(kn_emit *e, const kn_linst *in, const clamped *c)
+{
+    int64_t more = 0, lo = INT64_MIN, hi = INT64_MAX;
+    if ((c->more && !kn_const_index(e, c->more, &more)) || e->val[c->lin].base) return NULL;
+    if (c->lo) kn_const_index(e, c->lo, &lo);
+    if (c->hi) kn_const_index(e, c->hi, &hi);
+    return kn_emit_neighbours(e, in, &e->val[c->lin], more, lo, hi);
+}
+
 static kn_ll load_clamped(kn_emit *e, const kn_linst *in, const clamped *c)
 {
     kn_ll more = c->more ? kn_scalar_of(e, c->more) : kn_int(e, 64, 0), mask = e->mask, rest = NULL;
     LLVMTypeRef one = kn_memory_type(e, in->dtype, 0), t = kn_memory_type(e, in->dtype, e->w);
+    kn_ll near = load_clamped_near(e, in, c);
+    if (near) return near;
     if (c->lo) {
         kn_ll inside = lanes_that(e, LLVMIntSGE, c->lin, c->lo);
         rest = border_element(e, in, c->lo, more);
@@ -167,9 +183,10 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     bool lanes = kn_in_lanes(e, in->a);
     kn_ll x;
     if (!lanes) x = load(e, kn_memory_type(e, in->dtype, 0), address(e, in, 0), kn_bytes(in->dtype));
-    else if (index->linear && index->stride == 1) x = vector_load(e, in->dtype, address(e, in, 0), e->mask);
+    else if (index->linear && index->stride == 1)
+        x = (x = kn_emit_neighbours(e, in, index, 0, INT64_MIN, INT64_MAX)) ? x : kn_vector_load(e, in->dtype, address(e, in, 0), e->mask);
     else if (index->linear && index->stride == -1)
-        x = reversed(e, vector_load(e, in->dtype, address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask)));
+        x = reversed(e, kn_vector_load(e, in->dtype, address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask)));
     else if (find_clamped(e, in->a, &c)) x = load_clamped(e, in, &c);
     else x = gather(e, in);
     if (in->dtype == KILN_BOOL) x = LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");

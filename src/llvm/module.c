@@ -117,6 +117,7 @@ static bool emit_all(kn_emit *e)
     e->val = kn_emit_new(e, l->inst.n, sizeof *e->val);
     e->ptr = kn_emit_new(e, l->slots.n, sizeof *e->ptr);
     e->varying = kn_emit_new(e, l->inst.n, 1);
+    e->slot_loads = kn_emit_new(e, l->slots.n, 1);
     if (e->failed) return false;
     declare_entry(e);
     kn_emit_prologue(e);

@@ -263,6 +263,7 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
         case KN_LOOP_WHILE: emit_while(m, f, e); break;
         case KN_LOOP_COND: emit_cond(m, f, e); break;
+        case KN_LOOP_SORT: emit_sort(m, f, e); break;
         case KN_LOOP_CALL:
         case KN_LOOP_NONE:
             if (e->prim->call) emit_call(m, f, e);

@@ -232,6 +232,7 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
     }
     if (op == KN_S_select) {
         if (is_const(m, a)) return m->l->inst.v[a].imm.b ? b : c;
+        if (a == m->chosen) return m->choice ? b : c;
         if (b == c) return b;
     }
     kn_linst i = {.op = KN_L_SOP, .sop = op, .dtype = result, .from = d, .a = a, .b = arity > 1 ? b : 0, .c = arity > 2 ? c : 0};

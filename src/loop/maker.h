@@ -2,7 +2,8 @@
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind,
- * call.c the calls of routines on whole arrays. */
+ * call.c the calls of routines on whole arrays, sort.c sorts
+ * by a comparator. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -113,6 +114,8 @@ struct maker {
     memo *memos;
     KN_VEC(uint32_t) swapped; /* slots whose pointers change */
     KN_VEC(stander) standing; /* per slot: the variable put there last that may be overwritten once it is dead */
+    kn_lv chosen; /* a bool whose value is known in the code being made, or 0 */
+    bool choice;  /* that value */
     frame *frame; /* whose equation an element rule is evaluating */
     uint32_t scope;
     kn_loc loc;
@@ -218,6 +221,9 @@ void emit_update(maker *m, frame *f, const kn_eqn *e);
 void emit_while(maker *m, frame *f, const kn_eqn *e);
 void emit_cond(maker *m, frame *f, const kn_eqn *e);
 void emit_call(maker *m, frame *f, const kn_eqn *e);
+void emit_sort(maker *m, frame *f, const kn_eqn *e);
+uint32_t operand_slot(maker *m, frame *f, kn_atom a);                /* the slot that holds an operand, whole */
+void put_whole(maker *m, frame *f, uint32_t var, uint32_t slot); /* a result made in memory; small ones become registers */
 
 /* A value made in memory: its place; a result made in registers: likewise. */
 void put_memory(maker *m, frame *f, uint32_t var, uint32_t slot);

@@ -183,6 +183,37 @@ bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t
     return true;
 }
 
+/* The scalar that decides which case all of the values are, or 0. */
+static kn_lv common_choice(maker *m, frame *f, const root *roots, uint32_t n)
+{
+    kn_atom which = f->j->eqns[roots[0].pos].in[0];
+    for (uint32_t k = 0; k < n; k++) {
+        const kn_eqn *e = &f->j->eqns[roots[k].pos];
+        if (strcmp(e->prim->name, "select_n") != 0 || e->nin != 3 || e->in[0] != which || kn_is_literal(which)) return 0;
+    }
+    kiln_type t = kn_type_of(f->j, which);
+    return t.rank == 0 && t.dtype == KILN_BOOL ? scalar_of(m, f, which) : 0;
+}
+
+/* One nest a case, under a branch: half the reading, and what follows need not wait for the decision where it is foreseen. */
+static void store_chosen(maker *m, kn_lv which, uint32_t rank, const int64_t *dims, stored *s)
+{
+    kn_lv selector = lv_sop(m, KN_S_convert, KILN_BOOL, KILN_I32, which, 0, 0), branch = open_statement(m, KN_L_IF, 2);
+    uint32_t nests = m->l->nests;
+    if (m->status != KILN_OK) return;
+    region_of(m, branch)->selector = selector;
+    for (uint32_t yes = 0; yes < 2 && m->status == KILN_OK; yes++) {
+        open_region_block(m, branch, yes, true);
+        m->chosen = which;
+        m->choice = yes;
+        make_nest(m, rank, dims, true, store_body, s);
+        m->chosen = 0;
+        close_block(m);
+    }
+    close_statement(m, branch);
+    m->l->nests = nests + 1;
+}
+
 void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
 {
     stored s = {.f = f, .roots = roots, .n = n};
@@ -210,7 +241,11 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
     for (uint32_t d = 0; d < t.rank; d++)
         if (t.dims[d] != 1) s.minor = d;
     int64_t size = kiln_type_size(t);
-    make_nest(m, s.flat ? 1 : t.rank, s.flat ? &size : t.dims, true, store_body, &s);
+    kn_lv which = common_choice(m, f, roots, n);
+    const int64_t *dims = s.flat ? &size : t.dims;
+    uint32_t rank = s.flat ? 1 : t.rank;
+    if (which && m->l->inst.v[which].op != KN_L_CONST) store_chosen(m, which, rank, dims, &s);
+    else make_nest(m, rank, dims, true, store_body, &s);
     for (uint32_t k = 0; k < n && m->status == KILN_OK; k++) {
         uint32_t var = f->j->eqns[roots[k].pos].out[roots[k].result];
         put_memory(m, f, var, slots[k]);

@@ -117,6 +117,7 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     case KN_LOOP_WHILE: store = i + e->nout < e->nin && !is_view(f, a); break; /* a lazy carry is written where it starts */
     case KN_LOOP_COND: store = !is_view(f, a); break;
     case KN_LOOP_CALL:
+    case KN_LOOP_SORT:
     case KN_LOOP_NONE: store = true; break;
     }
     if (store || foreign) v->kind = PLACE_MEMORY;

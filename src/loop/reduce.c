@@ -66,6 +66,15 @@ static kn_lv chain(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi, 
 
 static kn_lv identity(maker *m, const reduction *r) { return lv_const(m, r->acc, kn_reduce_identity(r->op, r->acc)); }
 
+/* The result from that of all elements. A least or largest one that was combined is what it would be with infinity too. */
+static kn_lv from_init(maker *m, const reduction *r, kn_lv v)
+{
+    const kn_linst *in = &m->l->inst.v[v];
+    bool extreme = r->op == KN_S_min || r->op == KN_S_max;
+    if (extreme && (in->op == KN_L_RESULT || (in->op == KN_L_SOP && in->sop == r->op))) return v;
+    return accumulate(m, r, lv_const(m, r->acc, kn_reduce_init(r->op, r->acc)), v);
+}
+
 /* body(lo, hi) for each block of O; results from left to right. */
 typedef kn_lv (*block_fn)(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi);
 
@@ -119,7 +128,7 @@ static kn_lv reduce_at(maker *m, const reduction *r, kn_lv *ix)
     } else {
         v = blocks(m, r, ix, block_in_chains);
     }
-    v = accumulate(m, r, lv_const(m, r->acc, kn_reduce_init(r->op, r->acc)), v);
+    v = from_init(m, r, v);
     return r->acc == r->type.dtype ? v : lv_sop(m, KN_S_convert, r->acc, r->type.dtype, v, 0, 0);
 }
 
@@ -169,7 +178,7 @@ static void reduce_registers(maker *m, reduction *r, kiln_type y)
             o[i] = r->order.has_t ? fold_lanes(m, r->op, r->acc, t, nt, r->order.t.lanes) : t[0];
         }
         v[q] = r->order.has_o ? fold_lanes(m, r->op, r->acc, o, no, r->order.o.lanes) : o[0];
-        v[q] = accumulate(m, r, lv_const(m, r->acc, kn_reduce_init(r->op, r->acc)), v[q]);
+        v[q] = from_init(m, r, v[q]);
         if (r->acc != r->type.dtype) v[q] = lv_sop(m, KN_S_convert, r->acc, r->type.dtype, v[q], 0, 0);
     }
     put_registers(m, r->f, r->e->out[0], v);

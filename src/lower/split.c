@@ -145,13 +145,14 @@ static kiln_status split_params(splitting *sp, const kn_param *p, uint32_t n, ui
 static kiln_status split_flat(scope *s, const kn_eqn *e)
 {
     kn_param *params;
-    const kn_param *keys = kn_param_of(e, "num_keys");
+    const kn_param *keys = kn_param_of(e, "num_keys"), *consts = kn_param_of(e, "num_consts");
     kn_atom *in = KN_NEWN(&s->sp->scratch, kn_atom, 2 * (size_t)e->nin + 1);
     uint32_t n[3], first[3] = {0, 0, 0};
     KILN_TRY_MEM(s->sp->ctx, in);
     KILN_TRY(split_params(s->sp, e->params, e->prim->nparams, kn_param_of(e, "comparator") ? e->nin - e->nout : NO_PAIRS, &params));
     bool loop = e->prim->loop == KN_LOOP_WHILE;
-    if (kn_param_of(e, "comparator")) first[1] = first[2] = e->nin - e->nout;
+    for (uint32_t i = 0; consts && consts->kind == KN_P_INT && i < (uint32_t)consts->i; i++)
+        params[consts - e->params].i += is_complex(kn_type_of(s->from, e->in[i]));
     for (uint32_t i = 0; keys && i < (uint32_t)keys->i; i++) params[keys - e->params].i += is_complex(kn_type_of(s->from, e->in[i]));
     if (loop) {
         kn_while_parts p = kn_while_parts_of(e);
@@ -166,7 +167,6 @@ static kiln_status split_flat(scope *s, const kn_eqn *e)
         params[kn_param_of(e, "cond_nconsts") - e->params].i = n[0];
         params[kn_param_of(e, "body_nconsts") - e->params].i = n[1];
     }
-    if (kn_param_of(e, "comparator")) params[kn_param_of(e, "num_consts") - e->params] = n[0] ? KN_INT(n[0]) : KN_NONE;
     return flat_eqn(s, e, params, in, all);
 }
 

@@ -81,6 +81,7 @@ static kiln_status trips(kn_eval *ev, const kn_while_parts *p, kiln_array **cond
         bool more = *(const unsigned char *)go->data != 0;
         kiln_array_release(go);
         if (!more) return KILN_OK;
+        ev->ctx->lane_steps++;
         KILN_TRY(ev->run(ev, p->body, body_args, next));
         for (uint32_t i = 0; i < n; i++) {
             kiln_array_release(carry[i]);

@@ -3,6 +3,7 @@
 #include "rt/fft.h"
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/routine.h"
 #include "prim/sample.h"
 
 enum { FFT_LENGTHS, FFT_TYPE };
@@ -50,29 +51,29 @@ static kiln_status type_fft(kn_typing *t)
     return KILN_OK;
 }
 
-/* Transforms along dimension d of n-dimensional data (dims). */
-static kiln_status along(kiln_ctx *ctx, kn_complex *x, const int64_t *dims, uint32_t n, uint32_t d, int sign)
+/* ---- the routine: type, dimensions, lengths.., batch ---- */
+
+enum { MOST_DIMS = 3 };
+typedef struct fft {
+    int64_t type, lengths[MOST_DIMS], batch, total, per_in, per_out; /* numbers of one transform: in full, given, made */
+    uint32_t n;
+    kiln_dtype part;
+    const kn_fft *plan[MOST_DIMS]; /* NULL: length 1 */
+    size_t half, line, room; /* in the workspace, which begins with the full spectrum */
+} fft;
+
+/* Transforms along dimension d of n-dimensional data. */
+static void along(const fft *s, kn_complex *x, uint32_t d, kn_complex *line, kn_complex *room)
 {
-    int64_t length = dims[d], step = 1, lines = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        if (i > d) step *= dims[i];
-        if (i != d) lines *= dims[i];
-    }
-    if (length <= 1) return KILN_OK;
-    kn_fft *plan;
-    size_t bytes = (size_t)length * sizeof *x;
-    kn_complex *line = kn_new(&ctx->alloc, bytes);
-    KILN_TRY_MEM(ctx, line);
-    kiln_status s = kn_fft_new(ctx, length, sign, &plan);
-    for (int64_t k = 0; s == KILN_OK && k < lines; k++) {
+    int64_t length = s->lengths[d], step = 1;
+    for (uint32_t i = d + 1; i < s->n; i++) step *= s->lengths[i];
+    if (!s->plan[d]) return;
+    for (int64_t k = 0; k < s->total / length; k++) {
         kn_complex *at = x + k / step * step * length + k % step;
         for (int64_t i = 0; i < length; i++) line[i] = at[i * step];
-        kn_fft_run(plan, line);
+        kn_fft_run(s->plan[d], line, room);
         for (int64_t i = 0; i < length; i++) at[i * step] = line[i];
     }
-    if (s == KILN_OK) kn_fft_free(plan);
-    kn_free(&ctx->alloc, line, bytes);
-    return s;
 }
 
 /* The full spectrum of a real signal from its half: the rest is the conjugate at the negated index in all dimensions. */
@@ -92,52 +93,87 @@ static void mirror(kn_complex *full, const kn_complex *half, const int64_t *dims
     }
 }
 
-/* One transform of the last n dimensions; x and y hold elements of the array's types. */
-static kiln_status one(kiln_ctx *ctx, int64_t type, const int64_t *lengths, uint32_t n, const kiln_array *in, int64_t from, int64_t nin, kiln_array *out,
-                       int64_t to, kn_complex *work, kn_complex *half)
+/* Transform number b. */
+static void one(const fft *s, const kn_parts *x, const kn_parts *y, int64_t b, char *work)
 {
-    kiln_type full = {KILN_C128, n, lengths};
-    int64_t total = kiln_type_size(full), last = n ? lengths[n - 1] : 1;
-    kn_complex *first = type == IRFFT ? half : work;
-    for (int64_t k = 0; k < nin; k++) {
-        kn_scalar v = kn_scalar_load(in->type.dtype, in->data, from + k);
-        first[k] = type == RFFT ? (kn_complex){v.f, 0} : (kn_complex){v.c[0], v.c[1]};
+    kn_complex *full = (kn_complex *)(void *)work, *half = (kn_complex *)(void *)(work + s->half), *first = s->type == IRFFT ? half : full;
+    for (int64_t k = 0; k < s->per_in; k++) kn_parts_load(x, b * s->per_in + k, &first[k].re, &first[k].im);
+    if (s->type == IRFFT) mirror(full, half, s->lengths, s->n);
+    for (uint32_t d = 0; d < s->n; d++) along(s, full, d, (kn_complex *)(void *)(work + s->line), (kn_complex *)(void *)(work + s->room));
+    double scale = s->type == IFFT || s->type == IRFFT ? (double)s->total : 1;
+    int64_t last = s->n ? s->lengths[s->n - 1] : 1, kept = s->type == RFFT ? last / 2 + 1 : last, to = b * s->per_out;
+    for (int64_t k = 0; k < s->total; k++)
+        if (k % last < kept) kn_parts_store(y, to++, full[k].re / scale, full[k].im / scale);
+}
+
+static void run_fft(const void *self, void *const *arrays, void *work)
+{
+    const fft *s = self;
+    kn_parts y = {s->part, s->type != IRFFT, arrays[0]}, x = {s->part, s->type != RFFT, arrays[1]};
+    for (int64_t b = 0; b < s->batch; b++) one(s, &x, &y, b, work);
+}
+
+/* Fills sizes and places of the workspace; false where the call does not fit. */
+static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
+{
+    uint32_t n = c->n_ints >= 3 ? c->n_ints - 3 : MOST_DIMS + 1;
+    if (n > MOST_DIMS || c->ints[1] != (int64_t)n || c->ints[0] < FFT || c->ints[0] > IRFFT) return false;
+    *s = (fft){.type = c->ints[0], .n = n, .batch = c->ints[2 + n], .part = c->arrays[0].dtype};
+    memcpy(s->lengths, c->ints + 2, n * sizeof *s->lengths);
+    if (s->part != KILN_F32 && s->part != KILN_F64) return false;
+    int64_t last = n ? s->lengths[n - 1] : 1, lines = kn_call_product(s->lengths, n ? n - 1 : 0), half;
+    s->total = kn_call_product(s->lengths, n);
+    if (s->total < 0 || s->total > INT64_MAX / 256 || lines < 0) return false;
+    half = last > 0 ? lines * (last / 2 + 1) : 0;
+    s->per_in = s->type == IRFFT ? half : s->total;
+    s->per_out = s->type == RFFT ? half : s->total;
+    int64_t ins = kn_call_product((int64_t[]){s->batch, s->per_in}, 2), outs = kn_call_product((int64_t[]){s->batch, s->per_out}, 2);
+    if (ins < 0 || outs < 0 || !kn_parts_fit(c, 0, s->part, s->type != IRFFT, outs) || !kn_parts_fit(c, 1, s->part, s->type != RFFT, ins)) return false;
+    *work_bytes = 0;
+    if (outs == 0) s->batch = 0;
+    if (s->batch == 0) return true;
+    int64_t longest = 1, room = 1;
+    for (uint32_t d = 0; d < n; d++) {
+        int64_t r = kn_fft_room(s->lengths[d]);
+        if (s->lengths[d] > longest) longest = s->lengths[d];
+        if (r > room) room = r;
     }
-    if (type == IRFFT) mirror(work, half, lengths, n);
-    for (uint32_t d = 0; d < n; d++) KILN_TRY(along(ctx, work, lengths, n, d, type == FFT || type == RFFT ? -1 : 1));
-    double scale = type == IFFT || type == IRFFT ? (double)total : 1;
-    int64_t kept = type == RFFT ? last / 2 + 1 : last;
-    for (int64_t k = 0; k < total; k++) {
-        if (k % last >= kept) continue;
-        kn_complex v = {work[k].re / scale, work[k].im / scale};
-        kn_scalar s = type == IRFFT ? (kn_scalar){.f = v.re} : (kn_scalar){.c = {v.re, v.im}};
-        kn_scalar_store(out->type.dtype, out->data, to + k / last * kept + k % last, s);
+    size_t full, w = sizeof(kn_complex);
+    return kn_call_room(work_bytes, s->total, w, &full) && kn_call_room(work_bytes, s->type == IRFFT ? half : 0, w, &s->half) &&
+           kn_call_room(work_bytes, longest, w, &s->line) && kn_call_room(work_bytes, room, w, &s->room);
+}
+
+static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
+{
+    fft s;
+    KN_CALL_CHECK(ctx, c, c->nout == 1 && c->nin == 1 && read_fft(c, &s, work_bytes));
+    if (!arena) return KILN_OK;
+    fft *own = kn_arena_copy(arena, &s, sizeof s);
+    KILN_TRY_MEM(ctx, own);
+    *self = own;
+    for (uint32_t d = 0; d < s.n && s.batch > 0; d++) {
+        for (uint32_t k = 0; k < d; k++)
+            if (s.lengths[k] == s.lengths[d]) own->plan[d] = own->plan[k];
+        if (!own->plan[d] && s.lengths[d] > 1)
+            KILN_TRY(kn_fft_new(ctx, arena, s.lengths[d], s.type == FFT || s.type == RFFT ? -1 : 1, &own->plan[d]));
     }
     return KILN_OK;
 }
 
-static kiln_status eval_fft(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+extern const kn_routine kn_routine_fft;
+const kn_routine kn_routine_fft = {"fft", bind_fft, run_fft};
+
+static kiln_status call_fft(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {
-    (void)j;
-    int64_t type = 0;
-    type_of(&e->params[FFT_TYPE], &type);
-    const int64_t *lengths = kn_ints(&e->params[FFT_LENGTHS]);
+    kiln_type x = kn_in_type(j, e, 0);
+    int64_t ints[3 + MOST_DIMS];
     uint32_t n = e->params[FFT_LENGTHS].n;
-    int64_t total = kiln_type_size((kiln_type){KILN_C128, n, lengths}), all = kiln_type_size(out[0]->type);
-    if (all == 0 || total == 0) return KILN_OK;
-    int64_t per_out = 1, per_in = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        per_out *= out[0]->type.dims[out[0]->type.rank - n + i];
-        per_in *= in[0]->type.dims[in[0]->type.rank - n + i];
-    }
-    size_t bytes = 2 * (size_t)(total > per_in ? total : per_in) * sizeof(kn_complex);
-    kn_complex *work = kn_new(&ev->ctx->alloc, bytes);
-    KILN_TRY_MEM(ev->ctx, work);
-    kiln_status s = KILN_OK;
-    for (int64_t b = 0; s == KILN_OK && b < all / per_out; b++)
-        s = one(ev->ctx, type, lengths, n, in[0], b * per_in, per_in, out[0], b * per_out, work, work + bytes / sizeof *work / 2);
-    kn_free(&ev->ctx->alloc, work, bytes);
-    return s;
+    c->routine = &kn_routine_fft;
+    type_of(&e->params[FFT_TYPE], &ints[0]);
+    ints[1] = n;
+    if (n) memcpy(ints + 2, kn_ints(&e->params[FFT_LENGTHS]), n * sizeof *ints);
+    ints[2 + n] = kiln_type_size((kiln_type){KILN_BOOL, x.rank - n, x.dims});
+    return kn_call_ints(ctx, arena, c, ints, 3 + n);
 }
 
 KILN_PRIM(fft) = {
@@ -148,7 +184,8 @@ KILN_PRIM(fft) = {
     KN_PARAMS(fft_params),
     .loop = KN_LOOP_CALL,
     .type = type_fft,
-    .eval = eval_fft,
+    .eval = kn_eval_call,
+    .call = call_fft,
     .batch = kn_batch_full,
     .sample = kn_sample_fft,
     .doc = "Discrete Fourier transform over the last dimensions: forward, inverse (divided by the number of elements), of real numbers to "

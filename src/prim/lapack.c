@@ -10,7 +10,10 @@
 #include "rt/lapack.h"
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/routine.h"
 #include "prim/sample.h"
+
+#include <math.h>
 
 enum { OPTIONS, ROUTINE };
 static const kn_param_spec lapack_params[] = {{"options", KN_P_TEXT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}, {"routine", KN_P_TEXT, 0}};
@@ -246,67 +249,122 @@ static kiln_status type_lapack(kn_typing *t)
     return KILN_OK;
 }
 
-/* ---- evaluation ---- */
+/* ---- the routine: complex, m, n, k, p, q, batch, then the letters ---- */
 
-typedef struct buffers {
-    kiln_ctx *ctx;
-    void *in[4], *out[MOST_ARRAYS], *packed[2];
-    size_t in_bytes[4], out_bytes[MOST_ARRAYS], packed_bytes;
-    workspace w;
-    size_t work_bytes, rwork_bytes, iwork_bytes;
-} buffers;
+enum { I_COMPLEX, I_M, I_N, I_K, I_P, I_Q, I_BATCH, I_LETTERS };
 
-static kiln_status reserve(kiln_ctx *ctx, void **p, size_t *bytes, size_t need)
+typedef struct lapack {
+    const routine *r;
+    sizes z;
+    kiln_dtype dtype; /* of a matrix: f32, f64, c64, c128 */
+    kn_lapack_fn fn;
+    workspace w; /* its lengths */
+    kn_parts parts[4 + MOST_ARRAYS]; /* results, then operands, still without data */
+    size_t in[4], out[MOST_ARRAYS], packed[2], work, rwork, iwork; /* places in the workspace */
+    bool nothing; /* results are zero */
+} lapack;
+
+static int64_t count_of(const sizes *z, const shape *s)
 {
-    *bytes = need + 64;
-    KILN_TRY_MEM(ctx, *p = kn_new(&ctx->alloc, *bytes));
-    return KILN_OK;
-}
-
-static void drop_all(buffers *b)
-{
-    const kn_alloc *a = &b->ctx->alloc;
-    for (int i = 0; i < 4; i++) kn_free(a, b->in[i], b->in_bytes[i]);
-    for (int i = 0; i < MOST_ARRAYS; i++) kn_free(a, b->out[i], b->out_bytes[i]);
-    for (int i = 0; i < 2; i++) kn_free(a, b->packed[i], b->packed_bytes);
-    kn_free(a, b->w.work, b->work_bytes);
-    kn_free(a, b->w.rwork, b->rwork_bytes);
-    kn_free(a, b->w.iwork, b->iwork_bytes);
-}
-
-static size_t bytes_of(const sizes *z, const shape *s, kiln_dtype d)
-{
-    size_t n = kiln_dtype_bytes(dtype_of(s->dtype, d));
-    for (const char *c = s->dims; *c; c++) n *= (size_t)dim(z, *c);
+    int64_t n = 1;
+    for (const char *c = s->dims; *c; c++) n *= dim(z, *c);
     return n;
 }
+static size_t bytes_of(const sizes *z, const shape *s, kiln_dtype d) { return (size_t)count_of(z, s) * kiln_dtype_bytes(dtype_of(s->dtype, d)); }
+static const shape *shape_at(const routine *r, uint32_t i) { return i < r->nout ? &r->out[i] : &r->in[i - r->nout]; }
 
-/* Asks for the lengths of the workspace, then makes it. */
-static kiln_status make_workspace(buffers *b, const routine *r, const sizes *z, kiln_dtype d, kn_lapack_fn fn)
+/* Sizes and element types, and that every array fits. */
+static bool read_call(const kn_call *c, lapack *s)
 {
-    size_t element = kiln_dtype_bytes(d), most = (size_t)(z->m > z->n ? z->m : z->n) + 1;
-    b->w.complex = kiln_dtype_kind(d) == 'c';
+    const int64_t *v = c->ints;
+    const char *name = c->routine->name + strlen("lapack_");
+    if (c->n_ints < I_LETTERS || c->nin == 0) return false;
+    kiln_dtype part = c->arrays[c->nout].dtype;
+    if (part != KILN_F32 && part != KILN_F64) return false;
+    s->dtype = !v[I_COMPLEX] ? part : part == KILN_F64 ? KILN_C128 : KILN_C64;
+    s->r = find(name, s->dtype);
+    if (!s->r || c->n_ints != I_LETTERS + s->r->noptions || c->nout != s->r->nout || c->nin != s->r->nin) return false;
+    s->z = (sizes){.m = v[I_M], .n = v[I_N], .k = v[I_K], .p = v[I_P], .q = v[I_Q], .batch = v[I_BATCH]};
+    for (uint32_t i = 0; i < s->r->noptions; i++) s->z.option[i] = (char)v[I_LETTERS + i];
+    for (int i = I_M; i <= I_Q; i++)
+        if (v[i] < 0 || v[i] > INT32_MAX) return false;
+    if (s->r->square && s->z.m != s->z.n) return false;
+    for (uint32_t i = 0; i < c->nout + c->nin; i++) {
+        const shape *own = shape_at(s->r, i);
+        kn_parts *p = &s->parts[i];
+        *p = (kn_parts){own->dtype == 'i' ? KILN_I32 : part, own->dtype == 'c' || (own->dtype == 't' && v[I_COMPLEX]), NULL};
+        int64_t n = kn_call_product((int64_t[]){s->z.batch, count_of(&s->z, own)}, 2);
+        if (!kn_parts_fit(c, i, p->dtype, p->complex, n)) return false;
+    }
+    s->nothing = s->z.batch == 0 || s->z.n == 0 || s->z.m == 0;
+    return true;
+}
+
+/* The lengths of LAPACK's own workspace. */
+static kiln_status ask_lengths(kiln_ctx *ctx, lapack *s)
+{
     kn_scalar length = {.c = {1, 0}}, rlength = {.f = 1};
     double first[8] = {0}, rfirst[8] = {0};
     lapack_int ifirst[8] = {1};
-    if (r->queries) {
-        workspace query = {first, rfirst, ifirst, -1, -1, -1, b->w.complex};
-        if (r->call(z, fn, b->in, b->out, &query) != 0) return kn_fail(b->ctx, KILN_INTERNAL, "lapack: %s refuses to say its workspace", r->name);
-        length = kn_scalar_load(d, first, 0);
-        rlength = kn_scalar_load(d == KILN_F32 || d == KILN_C64 ? KILN_F32 : KILN_F64, rfirst, 0);
+    void *none[MOST_ARRAYS] = {NULL};
+    s->w.complex = kiln_dtype_kind(s->dtype) == 'c';
+    if (s->r->queries) {
+        workspace query = {first, rfirst, ifirst, -1, -1, -1, s->w.complex};
+        if (s->r->call(&s->z, s->fn, none, none, &query) != 0) return kn_fail(ctx, KILN_INTERNAL, "lapack: %s refuses to say its workspace", s->r->name);
+        length = kn_scalar_load(s->dtype, first, 0);
+        rlength = kn_scalar_load(s->dtype == KILN_F32 || s->dtype == KILN_C64 ? KILN_F32 : KILN_F64, rfirst, 0);
     }
-    double n = b->w.complex ? length.c[0] : length.f;
-    b->w.lwork = (lapack_int)(n > 1 ? n : 1);
-    b->w.lrwork = (lapack_int)(rlength.f > 1 ? rlength.f : 1);
-    b->w.liwork = ifirst[0] > 1 ? ifirst[0] : 1;
-    size_t fixed = 5 * most * most + 7 * most; /* what gesdd, gesvd and geev want of real workspace without asking */
-    KILN_TRY(reserve(b->ctx, &b->w.work, &b->work_bytes, (size_t)b->w.lwork * element));
-    KILN_TRY(reserve(b->ctx, &b->w.rwork, &b->rwork_bytes, ((size_t)b->w.lrwork + fixed) * sizeof(double)));
-    void *iwork = NULL;
-    KILN_TRY(reserve(b->ctx, &iwork, &b->iwork_bytes, ((size_t)b->w.liwork + 8 * most) * sizeof(lapack_int)));
-    b->w.iwork = iwork;
-    if (r->call == gtsv) b->w.lrwork = (lapack_int)element; /* where the lower diagonal begins */
+    double n = s->w.complex ? length.c[0] : length.f;
+    s->w.lwork = (lapack_int)(n > 1 ? n : 1);
+    s->w.lrwork = (lapack_int)(rlength.f > 1 ? rlength.f : 1);
+    s->w.liwork = ifirst[0] > 1 ? ifirst[0] : 1;
     return KILN_OK;
+}
+
+/* Copies of the matrices of one call, column-major, then LAPACK's workspace. */
+static bool lay_out(lapack *s, size_t *bytes)
+{
+    int64_t most = (s->z.m > s->z.n ? s->z.m : s->z.n) + 1, fixed;
+    size_t element = kiln_dtype_bytes(s->dtype);
+    bool good = kn_call_product((int64_t[]){5, most, most}, 3) >= 0;
+    for (uint32_t i = 0; good && i < s->r->nin; i++) good = kn_call_room(bytes, (int64_t)bytes_of(&s->z, &s->r->in[i], s->dtype) + 16, 1, &s->in[i]);
+    for (uint32_t i = 0; good && i < s->r->nout; i++) good = kn_call_room(bytes, (int64_t)bytes_of(&s->z, &s->r->out[i], s->dtype) + 16, 1, &s->out[i]);
+    for (int i = 0; good && i < 2 && s->r->call == geev; i++) good = kn_call_room(bytes, s->z.n * s->z.n, element, &s->packed[i]);
+    if (!good) return false;
+    fixed = 5 * most * most + 7 * most; /* what gesdd, gesvd and geev want of real workspace without asking */
+    good = kn_call_room(bytes, s->w.lwork, element, &s->work) && kn_call_room(bytes, s->w.lrwork + fixed, sizeof(double), &s->rwork) &&
+           kn_call_room(bytes, s->w.liwork + 8 * most, sizeof(lapack_int), &s->iwork);
+    if (s->r->call == gtsv) s->w.lrwork = (lapack_int)element; /* where the lower diagonal begins */
+    return good;
+}
+
+static kiln_status bind_lapack(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
+{
+    lapack s = {.r = NULL};
+    *work_bytes = 0;
+    KN_CALL_CHECK(ctx, c, read_call(c, &s));
+    if (!s.nothing) {
+        KILN_TRY(kn_lapack_find(ctx, kiln_dtype_kind(s.dtype) == 'c' ? s.r->complex_name : s.r->name, s.dtype, &s.fn));
+        KILN_TRY(ask_lengths(ctx, &s));
+        if (!lay_out(&s, work_bytes)) return kn_fail(ctx, KILN_NOMEM, "lapack: the workspace of %s does not fit in memory", s.r->name);
+    }
+    if (arena) KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
+    return KILN_OK;
+}
+
+/* ---- one matrix ---- */
+
+/* Between a row-major matrix of an array (from number `at` on) and a column-major buffer. */
+static void copy_matrix(const sizes *z, const shape *own, const kn_parts *p, int64_t matrix, char *buffer, bool to_array)
+{
+    size_t w = kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1);
+    int64_t rows = rank_of(own) ? dim(z, own->dims[0]) : 1, columns = rank_of(own) == 2 ? dim(z, own->dims[1]) : 1;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++) {
+            char *a = p->data + (size_t)((matrix * rows + i) * columns + k) * w, *b = buffer + (size_t)(k * rows + i) * w;
+            if (w == 8) memcpy(to_array ? a : b, to_array ? b : a, 8);
+            else memcpy(to_array ? a : b, to_array ? b : a, w);
+        }
 }
 
 /* Vectors of a real matrix: columns k and k + 1 are real and imaginary part where value k has an imaginary part. */
@@ -324,19 +382,6 @@ static void unpack(const void *packed, const void *wi, int64_t n, kiln_dtype rea
     }
 }
 
-static void get(const sizes *z, const shape *s, const kiln_array *a, int64_t b, void *buffer)
-{
-    bool matrix = rank_of(s) == 2;
-    int64_t rows = rank_of(s) ? dim(z, s->dims[0]) : 1, columns = matrix ? dim(z, s->dims[1]) : 1;
-    kn_lapack_get(a, b * rows * columns, rows, columns, buffer);
-}
-static void put(const sizes *z, const shape *s, kiln_array *a, int64_t b, const void *buffer)
-{
-    bool matrix = rank_of(s) == 2;
-    int64_t rows = rank_of(s) ? dim(z, s->dims[0]) : 1, columns = matrix ? dim(z, s->dims[1]) : 1;
-    kn_lapack_put(a, b * rows * columns, rows, columns, buffer);
-}
-
 /* Which operand a result begins as, or -1: those of the same shape at the front, c of ormqr. */
 static int begins_as(const routine *r, uint32_t result)
 {
@@ -345,49 +390,107 @@ static int begins_as(const routine *r, uint32_t result)
     return result < r->nin && strcmp(r->in[result].dims, r->out[result].dims) == 0 && r->out[result].dtype == 't' ? (int)result : -1;
 }
 
-static void one_matrix(const routine *r, const sizes *z, kn_lapack_fn fn, buffers *b, kiln_array *const *in, kiln_array **out, int64_t k)
+/* Iterations on what is not finite need not end, or end the process; they are not begun. */
+static bool iterates(const routine *r) { return r->call == geev || r->call == gesdd || r->call == gesvd || r->call == syevd; }
+
+static bool all_finite(const lapack *s, const void *matrix)
 {
-    kiln_dtype d = in[0]->type.dtype;
-    bool packs = r->call == geev && r->nout == 5;
-    void *vectors[2] = {b->out[2], b->out[3]};
-    for (uint32_t i = 0; i < r->nin; i++) get(z, &r->in[i], in[i], k, b->in[i]);
-    for (uint32_t i = 0; i < r->nout; i++) {
-        int from = begins_as(r, i);
-        if (from >= 0) memcpy(b->out[i], b->in[from], bytes_of(z, &r->out[i], d));
-    }
-    if (packs) b->out[2] = b->packed[0], b->out[3] = b->packed[1];
-    lapack_int status = r->call(z, fn, b->in, b->out, &b->w);
-    if (packs) {
-        b->out[2] = vectors[0], b->out[3] = vectors[1];
-        for (int i = 0; i < 2; i++)
-            if (z->option[i] == 'V') unpack(b->packed[i], b->out[1], z->n, d, vectors[i]);
-    }
-    if (r->status) memcpy(b->out[r->nout - 1], &status, sizeof status);
-    for (uint32_t i = 0; i < r->nout; i++) put(z, &r->out[i], out[i], k, b->out[i]);
+    bool narrow = s->dtype == KILN_F32 || s->dtype == KILN_C64;
+    int64_t n = s->z.m * s->z.n * (kiln_dtype_kind(s->dtype) == 'c' ? 2 : 1);
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(narrow ? (double)((const float *)matrix)[k] : ((const double *)matrix)[k])) return false;
+    return true;
 }
 
-static kiln_status eval_lapack(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+static void fill_nan(const lapack *s, void *const *out)
+{
+    for (uint32_t i = 0; i < s->r->nout; i++) {
+        int64_t n = s->parts[i].dtype == KILN_I32 ? 0 : count_of(&s->z, &s->r->out[i]) * (s->parts[i].complex ? 2 : 1);
+        for (int64_t k = 0; k < n; k++) kn_scalar_store(s->parts[i].dtype, out[i], k, (kn_scalar){.f = (double)NAN});
+    }
+}
+
+static lapack_int call_once(const lapack *s, char *work, void *const *in, void **out, const workspace *w)
+{
+    bool packs = s->r->call == geev && s->r->nout == 5;
+    void *vectors[2] = {out[2], out[3]};
+    for (uint32_t i = 0; i < s->r->nout; i++) {
+        int from = begins_as(s->r, i);
+        if (from >= 0) memcpy(out[i], in[from], bytes_of(&s->z, &s->r->out[i], s->dtype));
+        else memset(out[i], 0, bytes_of(&s->z, &s->r->out[i], s->dtype));
+    }
+    if (iterates(s->r) && !all_finite(s, in[0])) {
+        fill_nan(s, out);
+        return -1; /* as LAPACK says of its first argument */
+    }
+    if (packs) out[2] = work + s->packed[0], out[3] = work + s->packed[1];
+    lapack_int status = s->r->call(&s->z, s->fn, in, out, w);
+    for (int i = 0; i < 2 && packs; i++) {
+        if (s->z.option[i] == 'V') unpack(out[2 + i], out[1], s->z.n, s->dtype, vectors[i]);
+        out[2 + i] = vectors[i];
+    }
+    return status;
+}
+
+static void clear(const kn_parts *p, int64_t n)
+{
+    if (n > 0) memset(p->data, 0, (size_t)n * kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1));
+}
+
+static void run_lapack(const void *self, void *const *arrays, void *workspace_bytes)
+{
+    const lapack *s = self;
+    char *work = workspace_bytes;
+    uint32_t nout = s->r->nout;
+    kn_parts parts[4 + MOST_ARRAYS];
+    void *in[4] = {NULL}, *out[MOST_ARRAYS] = {NULL};
+    for (uint32_t i = 0; i < nout + s->r->nin; i++) {
+        parts[i] = s->parts[i];
+        parts[i].data = arrays[i];
+    }
+    if (s->nothing) {
+        for (uint32_t i = 0; i < nout; i++)
+            clear(&parts[i], s->z.batch * count_of(&s->z, &s->r->out[i]));
+        return;
+    }
+    for (uint32_t i = 0; i < s->r->nin; i++) in[i] = work + s->in[i];
+    for (uint32_t i = 0; i < nout; i++) out[i] = work + s->out[i];
+    workspace w = s->w;
+    w.work = work + s->work, w.rwork = work + s->rwork, w.iwork = (lapack_int *)(void *)(work + s->iwork);
+    for (int64_t b = 0; b < s->z.batch; b++) {
+        for (uint32_t i = 0; i < s->r->nin; i++) copy_matrix(&s->z, &s->r->in[i], &parts[nout + i], b, in[i], false);
+        lapack_int status = call_once(s, work, in, out, &w);
+        if (s->r->status) memcpy(out[nout - 1], &status, sizeof status);
+        for (uint32_t i = 0; i < nout; i++) copy_matrix(&s->z, &s->r->out[i], &parts[i], b, out[i], true);
+    }
+}
+
+#define ROUTINES(X) X(geev) X(gehrd) X(geqrf) X(gesdd) X(gesvd) X(getrf) X(gtsv) X(orgqr) X(ormqr) X(potrf) X(syevd) X(sytrd)
+#define DEFINE(name)                                                                               \
+    extern const kn_routine kn_routine_lapack_##name;                                              \
+    const kn_routine kn_routine_lapack_##name = {"lapack_" #name, bind_lapack, run_lapack};
+ROUTINES(DEFINE)
+
+static const kn_routine *own_routine(const char *name)
+{
+#define FIND(id)                                                                                   \
+    if (strcmp(name, #id) == 0) return &kn_routine_lapack_##id;
+    ROUTINES(FIND)
+    return NULL;
+}
+
+static kiln_status call_lapack(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {
     sizes z;
     kiln_type types[4];
-    kiln_dtype d = in[0]->type.dtype;
-    const routine *r = find(e->params[ROUTINE].text, d);
-    buffers b = {.ctx = ev->ctx};
-    kn_lapack_fn fn;
-    (void)j;
-    for (uint32_t i = 0; i < e->nin; i++) types[i] = in[i]->type;
+    for (uint32_t i = 0; i < e->nin; i++) types[i] = kn_in_type(j, e, i);
+    const routine *r = find(e->params[ROUTINE].text, types[0].dtype);
     read_sizes(r, types, e->nin, letters(&e->params[OPTIONS]), &z);
-    if (z.m > INT32_MAX || z.n > INT32_MAX || z.q > INT32_MAX) return kn_fail(ev->ctx, KILN_UNSUPPORTED, "lapack: a matrix has more than 2^31 rows or columns");
-    if (z.batch == 0 || z.n == 0 || z.m == 0) return KILN_OK; /* results are zero, the status too */
-    KILN_TRY(kn_lapack_find(ev->ctx, kiln_dtype_kind(d) == 'c' ? r->complex_name : r->name, d, &fn));
-    kiln_status s = KILN_OK;
-    for (uint32_t i = 0; s == KILN_OK && i < r->nin; i++) s = reserve(ev->ctx, &b.in[i], &b.in_bytes[i], bytes_of(&z, &r->in[i], d));
-    for (uint32_t i = 0; s == KILN_OK && i < r->nout; i++) s = reserve(ev->ctx, &b.out[i], &b.out_bytes[i], bytes_of(&z, &r->out[i], d));
-    for (int i = 0; s == KILN_OK && i < 2 && r->call == geev; i++) s = reserve(ev->ctx, &b.packed[i], &b.packed_bytes, (size_t)(z.n * z.n) * kiln_dtype_bytes(d));
-    if (s == KILN_OK) s = make_workspace(&b, r, &z, d, fn);
-    for (int64_t k = 0; s == KILN_OK && k < z.batch; k++) one_matrix(r, &z, fn, &b, in, out, k);
-    drop_all(&b);
-    return s;
+    int64_t ints[I_LETTERS + sizeof z.option] = {kiln_dtype_kind(types[0].dtype) == 'c', z.m, z.n, z.k, z.p, z.q, z.batch};
+    if (z.m > INT32_MAX || z.n > INT32_MAX || z.q > INT32_MAX) return kn_fail(ctx, KILN_UNSUPPORTED, "lapack: a matrix has more than 2^31 rows or columns");
+    for (uint32_t i = 0; i < r->noptions; i++) ints[I_LETTERS + i] = z.option[i];
+    c->routine = own_routine(r->name);
+    return kn_call_ints(ctx, arena, c, ints, I_LETTERS + r->noptions);
 }
 
 KILN_PRIM(lapack) = {
@@ -398,7 +501,8 @@ KILN_PRIM(lapack) = {
     KN_PARAMS(lapack_params),
     .loop = KN_LOOP_CALL,
     .type = type_lapack,
-    .eval = eval_lapack,
+    .eval = kn_eval_call,
+    .call = call_lapack,
     .batch = kn_batch_full,
     .sample = kn_sample_lapack,
     .doc = "A routine of LAPACK on batches of matrices: potrf, getrf, geqrf, orgqr, ormqr, syevd, sytrd, gehrd, gesdd, gesvd, geev, gtsv, "

@@ -66,37 +66,34 @@ static void factor(cx *a, int64_t n, bool complex)
 
 /* complex, size, matrices */
 typedef struct cholesky {
-    kn_parts_kind kind;
+    kiln_dtype part;
+    bool complex;
     int64_t n, batch;
 } cholesky;
 
 static kiln_status bind_cholesky(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
 {
-    kn_parts_kind kind;
     size_t at;
-    KN_CALL_CHECK(ctx, c, c->n_ints == 3 && c->nout + c->nin >= 2 && kn_parts_kind_of(c->arrays[0].dtype, c->ints[0] != 0, &kind));
-    int64_t n = c->ints[1], batch = c->ints[2], all = kn_call_product((int64_t[]){batch, n, n}, 3);
-    uint32_t each = kn_parts_count(kind);
     *work_bytes = 0;
-    KN_CALL_CHECK(ctx, c, c->nout == each && c->nin == each && all >= 0 && kn_parts_fit(c, kind, 0, all) && kn_parts_fit(c, kind, each, all));
-    KN_CALL_CHECK(ctx, c, all == 0 || kn_call_room(work_bytes, n * n, sizeof(cx), &at));
-    if (!arena) return KILN_OK;
-    cholesky *s = KN_NEW(arena, cholesky);
-    KILN_TRY_MEM(ctx, s);
-    *s = (cholesky){kind, n, all ? batch : 0};
-    *self = s;
+    KN_CALL_CHECK(ctx, c, c->n_ints == 3 && c->nout == 1 && c->nin == 1 && kiln_dtype_kind(c->arrays[0].dtype) == 'f');
+    cholesky s = {c->arrays[0].dtype, c->ints[0] != 0, c->ints[1], c->ints[2]};
+    int64_t all = kn_call_product((int64_t[]){s.batch, s.n, s.n}, 3);
+    KN_CALL_CHECK(ctx, c, kn_parts_fit(c, 0, s.part, s.complex, all) && kn_parts_fit(c, 1, s.part, s.complex, all));
+    if (all == 0) s.batch = 0;
+    KN_CALL_CHECK(ctx, c, all == 0 || kn_call_room(work_bytes, s.n * s.n, sizeof(cx), &at));
+    if (arena) KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
     return KILN_OK;
 }
 
 static void run_cholesky(const void *self, void *const *arrays, void *work)
 {
     const cholesky *s = self;
-    kn_parts y = kn_parts_at(s->kind, arrays, 0), x = kn_parts_at(s->kind, arrays, kn_parts_count(s->kind));
+    kn_parts y = {s->part, s->complex, arrays[0]}, x = {s->part, s->complex, arrays[1]};
     int64_t n = s->n;
     cx *a = work;
     for (int64_t b = 0; b < s->batch * n * n; b += n * n) {
         for (int64_t k = 0; k < n * n; k++) kn_parts_load(&x, b + k, &a[k].re, &a[k].im);
-        factor(a, n, s->kind.complex);
+        factor(a, n, s->complex);
         for (int64_t k = 0; k < n * n; k++) kn_parts_store(&y, b + k, a[k].re, a[k].im);
     }
 }
@@ -154,30 +151,25 @@ static kiln_status type_solve(kn_typing *t)
 /* complex, left, lower, transpose, conjugate, unit; size of a, other dimension of b, matrices */
 enum { I_COMPLEX, I_LEFT, I_LOWER, I_TRANSPOSE, I_CONJUGATE, I_UNIT, I_SIZE, I_OTHER, I_BATCH, I_COUNT };
 typedef struct solve {
-    kn_parts_kind kind;
-    bool left, lower, transpose, conjugate, unit; /* lower: of op(a) */
+    kiln_dtype part;
+    bool complex, left, lower, transpose, conjugate, unit; /* lower: of op(a) */
     int64_t n, other, batch;
 } solve;
 
 static kiln_status bind_solve(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
 {
-    kn_parts_kind kind;
     size_t at;
     const int64_t *v = c->ints;
-    KN_CALL_CHECK(ctx, c, c->n_ints == I_COUNT && c->nout + c->nin >= 3 && kn_parts_kind_of(c->arrays[0].dtype, v[I_COMPLEX] != 0, &kind));
-    int64_t n = v[I_SIZE], as = kn_call_product((int64_t[]){v[I_BATCH], n, n}, 3), bs = kn_call_product((int64_t[]){v[I_BATCH], n, v[I_OTHER]}, 3);
-    uint32_t each = kn_parts_count(kind);
     *work_bytes = 0;
-    KN_CALL_CHECK(ctx, c, c->nout == each && c->nin == 2 * each && as >= 0 && bs >= 0 && kn_parts_fit(c, kind, 0, bs) && kn_parts_fit(c, kind, each, as) &&
-                              kn_parts_fit(c, kind, 2 * each, bs));
-    KN_CALL_CHECK(ctx, c, bs == 0 || kn_call_room(work_bytes, n * (n + 1), sizeof(cx), &at));
-    if (!arena) return KILN_OK;
-    solve *s = KN_NEW(arena, solve);
-    KILN_TRY_MEM(ctx, s);
+    KN_CALL_CHECK(ctx, c, c->n_ints == I_COUNT && c->nout == 1 && c->nin == 2 && kiln_dtype_kind(c->arrays[0].dtype) == 'f');
     /* x op(a) = b is op(a)^T x^T = b^T: the rows of b are solved with the other transpose */
     bool left = v[I_LEFT], transpose = left ? v[I_TRANSPOSE] : !v[I_TRANSPOSE];
-    *s = (solve){kind, left, transpose != (v[I_LOWER] != 0), transpose, v[I_CONJUGATE], v[I_UNIT], n, v[I_OTHER], bs ? v[I_BATCH] : 0};
-    *self = s;
+    solve s = {c->arrays[0].dtype, v[I_COMPLEX], left, transpose != (v[I_LOWER] != 0), transpose, v[I_CONJUGATE], v[I_UNIT], v[I_SIZE], v[I_OTHER], v[I_BATCH]};
+    int64_t as = kn_call_product((int64_t[]){s.batch, s.n, s.n}, 3), bs = kn_call_product((int64_t[]){s.batch, s.n, s.other}, 3);
+    KN_CALL_CHECK(ctx, c, kn_parts_fit(c, 0, s.part, s.complex, bs) && kn_parts_fit(c, 1, s.part, s.complex, as) && kn_parts_fit(c, 2, s.part, s.complex, bs));
+    if (bs == 0) s.batch = 0;
+    KN_CALL_CHECK(ctx, c, bs == 0 || kn_call_room(work_bytes, s.n * (s.n + 1), sizeof(cx), &at));
+    if (arena) KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
     return KILN_OK;
 }
 
@@ -204,16 +196,15 @@ static void substitute(const solve *s, const cx *t, cx *x)
     for (int64_t q = 0; q < n; q++) {
         int64_t i = s->lower ? q : n - 1 - q;
         cx sum = x[i];
-        for (int64_t k = s->lower ? 0 : i + 1; k < (s->lower ? i : n); k++) sum = minus_product(sum, t[i * n + k], x[k], s->kind.complex);
-        x[i] = s->unit ? sum : quotient(sum, t[i * n + i], s->kind.complex);
+        for (int64_t k = s->lower ? 0 : i + 1; k < (s->lower ? i : n); k++) sum = minus_product(sum, t[i * n + k], x[k], s->complex);
+        x[i] = s->unit ? sum : quotient(sum, t[i * n + i], s->complex);
     }
 }
 
 static void run_solve(const void *self, void *const *arrays, void *work)
 {
     const solve *s = self;
-    uint32_t each = kn_parts_count(s->kind);
-    kn_parts y = kn_parts_at(s->kind, arrays, 0), a = kn_parts_at(s->kind, arrays, each), b = kn_parts_at(s->kind, arrays, 2 * each);
+    kn_parts y = {s->part, s->complex, arrays[0]}, a = {s->part, s->complex, arrays[1]}, b = {s->part, s->complex, arrays[2]};
     int64_t n = s->n, step = s->left ? s->other : 1, next = s->left ? 1 : n;
     cx *t = work, *x = t + n * n;
     for (int64_t m = 0; m < s->batch; m++) {

@@ -26,24 +26,29 @@ static kn_atom rotate(kn_low *l, kn_atom x, unsigned r)
 {
     return kn_low2(l, &kn_prim_or, kn_low2(l, &kn_prim_shift_left, x, word(l, r)), kn_low2(l, &kn_prim_shift_right_logical, x, word(l, 32 - r)));
 }
-static kiln_status lower_threefry(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *in, kn_atom *out)
+static void rounds(kn_low *l, const kn_atom *in, kn_atom *out)
 {
     static const unsigned rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    (void)r;
-    kn_low l = {b, KILN_OK};
-    kn_atom k[3] = {in[0], in[1], kn_low2(&l, &kn_prim_xor, kn_low2(&l, &kn_prim_xor, in[0], in[1]), word(&l, 0x1bd11bdau))};
-    kn_atom x = kn_low2(&l, &kn_prim_add, in[2], k[0]), y = kn_low2(&l, &kn_prim_add, in[3], k[1]);
+    kn_atom k[3] = {in[0], in[1], kn_low2(l, &kn_prim_xor, kn_low2(l, &kn_prim_xor, in[0], in[1]), word(l, 0x1bd11bdau))};
+    kn_atom x = kn_low2(l, &kn_prim_add, in[2], k[0]), y = kn_low2(l, &kn_prim_add, in[3], k[1]);
     for (uint32_t group = 0; group < 5; group++) {
         for (int i = 0; i < 4; i++) {
-            x = kn_low2(&l, &kn_prim_add, x, y);
-            y = kn_low2(&l, &kn_prim_xor, rotate(&l, y, rotations[group % 2][i]), x);
+            x = kn_low2(l, &kn_prim_add, x, y);
+            y = kn_low2(l, &kn_prim_xor, rotate(l, y, rotations[group % 2][i]), x);
         }
-        x = kn_low2(&l, &kn_prim_add, x, k[(group + 1) % 3]);
-        y = kn_low2(&l, &kn_prim_add, kn_low2(&l, &kn_prim_add, y, k[(group + 2) % 3]), word(&l, group + 1));
+        x = kn_low2(l, &kn_prim_add, x, k[(group + 1) % 3]);
+        y = kn_low2(l, &kn_prim_add, kn_low2(l, &kn_prim_add, y, k[(group + 2) % 3]), word(l, group + 1));
     }
+    out[0] = x, out[1] = y;
+}
+static kiln_status lower_threefry(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *in, kn_atom *out)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
     kiln_type shape = kn_out_type(j, e, 0);
-    out[0] = shape.rank && kn_build_type(b, x).rank == 0 ? kn_low_widen(&l, x, shape) : x;
-    out[1] = shape.rank && kn_build_type(b, y).rank == 0 ? kn_low_widen(&l, y, shape) : y;
+    rounds(&l, in, out);
+    for (int i = 0; i < 2 && l.status == KILN_OK; i++)
+        if (shape.rank && kn_build_type(b, out[i]).rank == 0) out[i] = kn_low_widen(&l, out[i], shape);
     return l.status;
 }
 KILN_PRIM(threefry2x32) = {
@@ -141,15 +146,113 @@ static kiln_status eval_rng(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kil
     return KILN_OK;
 }
 
+/* ---- the same by equations ---- */
+
+static kn_atom low_u64(kn_low *l, double v) { return kn_low_num(l, KILN_U64, v); }
+static kn_atom low_half(kn_low *l, kn_atom x) { return kn_low_convert(l, x, KILN_U32); }
+static kn_atom high_half(kn_low *l, kn_atom x) { return low_half(l, kn_low2(l, &kn_prim_shift_right_logical, x, low_u64(l, 32))); }
+static kn_atom whole(kn_low *l, kn_atom low, kn_atom high)
+{
+    kn_atom up = kn_low2(l, &kn_prim_shift_left, kn_low_convert(l, high, KILN_U64), low_u64(l, 32));
+    return kn_low2(l, &kn_prim_or, kn_low_convert(l, low, KILN_U64), up);
+}
+static kn_atom part(kn_low *l, kn_atom x, int64_t from, int64_t to)
+{
+    return kn_low_op(l, &kn_prim_slice, (kn_param[]){KN_INTS(1, &to), KN_INTS(1, &from), KN_NONE}, &x, 1);
+}
+static kn_atom join(kn_low *l, const kn_atom *x, uint32_t n) { return n == 1 ? x[0] : kn_low_op(l, &kn_prim_concatenate, (kn_param[]){KN_INT(0)}, x, n); }
+
+/* Word k of the state, 64 bits. */
+static kn_atom state_word(kn_low *l, kn_atom state, kiln_type t, int64_t k)
+{
+    if (k >= t.dims[0] * (t.dtype == KILN_U64 ? 2 : 1) / 2) return low_u64(l, 0);
+    if (t.dtype == KILN_U64) return kn_low_reshape(l, part(l, state, k, k + 1), 0, NULL);
+    return whole(l, kn_low_reshape(l, part(l, state, 2 * k, 2 * k + 1), 0, NULL), kn_low_reshape(l, part(l, state, 2 * k + 1, 2 * k + 2), 0, NULL));
+}
+
+static kn_atom state_from(kn_low *l, const kn_atom *words, kiln_type t)
+{
+    kn_atom x[6];
+    uint32_t n = (uint32_t)t.dims[0];
+    for (uint32_t k = 0; k < n; k++) {
+        kn_atom v = t.dtype == KILN_U64 ? words[k] : k % 2 ? high_half(l, words[k / 2]) : low_half(l, words[k / 2]);
+        x[k] = kn_low_reshape(l, v, 1, &(int64_t){1});
+    }
+    return join(l, x, n);
+}
+
+static kn_atom count_up(kn_low *l, int64_t n)
+{
+    return kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(0), KN_DTYPE(KILN_U64), KN_INTS(1, &n), KN_NONE}, NULL, 0);
+}
+
+/* Draws 0, 1, .. : two words each. */
+static void draws_threefry(kn_low *l, const kn_atom *state, int64_t draws, kn_atom *w)
+{
+    kn_atom counter = kn_low2(l, &kn_prim_add, state[1], count_up(l, draws));
+    rounds(l, (kn_atom[]){low_half(l, state[0]), high_half(l, state[0]), low_half(l, counter), high_half(l, counter)}, w);
+}
+
+/* Four words each. */
+static void draws_philox(kn_low *l, const kn_atom *state, int64_t draws, kn_atom *w)
+{
+    static const uint32_t times[2] = {0xd2511f53u, 0xcd9e8d57u}, more[2] = {0x9e3779b9u, 0xbb67ae85u};
+    kn_atom low = kn_low2(l, &kn_prim_add, state[1], count_up(l, draws));
+    kn_atom high = kn_low2(l, &kn_prim_add, state[2], kn_low_convert(l, kn_low2(l, &kn_prim_lt, low, state[1]), KILN_U64));
+    kn_atom k[2] = {low_half(l, state[0]), high_half(l, state[0])};
+    w[0] = low_half(l, low), w[1] = high_half(l, low), w[2] = low_half(l, high), w[3] = high_half(l, high);
+    for (int round = 0; round < 10; round++) {
+        kn_atom p[2];
+        for (int i = 0; i < 2; i++) p[i] = kn_low2(l, &kn_prim_mul, kn_low_convert(l, w[2 * i], KILN_U64), low_u64(l, times[i]));
+        kn_atom odd[2] = {w[1], w[3]};
+        for (int i = 0; i < 2; i++) {
+            w[2 * i] = kn_low2(l, &kn_prim_xor, kn_low2(l, &kn_prim_xor, high_half(l, p[1 - i]), odd[i]), k[i]);
+            w[2 * i + 1] = low_half(l, p[1 - i]);
+            k[i] = kn_low2(l, &kn_prim_add, k[i], word(l, more[i]));
+        }
+    }
+}
+
+/* Elements in the order of the draws from their n words (side by side), or one after the other. */
+static kn_atom in_turn(kn_low *l, const kn_atom *w, uint32_t n, int64_t draws)
+{
+    kn_atom x[4];
+    for (uint32_t i = 0; i < n; i++) x[i] = kn_low_reshape(l, w[i], 2, (int64_t[]){draws, 1});
+    kn_atom all = kn_low_op(l, &kn_prim_concatenate, (kn_param[]){KN_INT(1)}, x, n);
+    return kn_low_reshape(l, all, 1, (int64_t[]){draws * n});
+}
+
+static kiln_status lower_rng(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *in, kn_atom *out)
+{
+    (void)r;
+    kn_low low = {b, KILN_OK}, *l = &low;
+    kiln_type t = kn_in_type(j, e, 0), y = kn_out_type(j, e, 1);
+    bool by_philox = philox(&e->params[RNG_ALGORITHM]), wide = kn_dtype_width(y.dtype) == 64;
+    int64_t n = kiln_type_size(y), per = by_philox ? wide ? 2 : 4 : wide ? 1 : 2, draws = (n + per - 1) / per;
+    kn_atom s[3], w[4], bits;
+    for (int k = 0; k < 3; k++) s[k] = state_word(l, in[0], t, k);
+    if (by_philox) draws_philox(l, s, draws, w);
+    else draws_threefry(l, s, draws, w);
+    if (by_philox && wide) bits = in_turn(l, (kn_atom[]){whole(l, w[0], w[1]), whole(l, w[2], w[3])}, 2, draws);
+    else if (by_philox) bits = in_turn(l, w, 4, draws);
+    else bits = wide ? whole(l, w[0], w[1]) : join(l, w, 2);
+    if (draws * per != n) bits = part(l, bits, 0, n);
+    out[1] = kn_low_reshape(l, kn_low_convert(l, bits, y.dtype), y.rank, y.dims);
+    kn_atom next = kn_low2(l, &kn_prim_add, s[1], low_u64(l, (double)draws));
+    kn_atom carry = kn_low_convert(l, kn_low2(l, &kn_prim_lt, next, low_u64(l, (double)draws)), KILN_U64);
+    out[0] = state_from(l, (kn_atom[]){s[0], next, kn_low2(l, &kn_prim_add, s[2], carry)}, t);
+    return l->status;
+}
+
 KILN_PRIM(rng_bit_generator) = {
     .name = "rng_bit_generator",
     .nin = 1,
     .nout = 2,
-    .flags = KN_EXPENSIVE,
+    .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
     KN_PARAMS(rng_params),
-    .loop = KN_LOOP_CALL,
     .type = type_rng,
     .eval = eval_rng,
+    .lower = lower_rng,
     .batch = kn_batch_loop,
     .sample = kn_sample_rng,
     .doc = "Random bits of a counter-based generator from a state (key, counter); gives the state behind them, too. DEFAULT is THREE_FRY.",

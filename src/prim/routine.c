@@ -4,9 +4,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-extern const kn_routine kn_routine_cholesky, kn_routine_triangular_solve;
+/* In the order of their names. */
+#define ROUTINES(X)                                                                                \
+    X(cholesky) X(fft) X(lapack_geev) X(lapack_gehrd) X(lapack_geqrf) \
+    X(lapack_gesdd) X(lapack_gesvd) X(lapack_getrf) X(lapack_gtsv) X(lapack_orgqr) \
+    X(lapack_ormqr) X(lapack_potrf) X(lapack_syevd) X(lapack_sytrd) \
+    X(sort) X(top_k) X(triangular_solve)
 
-static const kn_routine *const table[] = {&kn_routine_cholesky, &kn_routine_triangular_solve};
+#define DECLARE(name) extern const kn_routine kn_routine_##name;
+ROUTINES(DECLARE)
+
+#define ENTRY(name) &kn_routine_##name,
+static const kn_routine *const table[] = {ROUTINES(ENTRY)};
 
 const kn_routine *const *kn_routines(uint32_t *n)
 {
@@ -42,7 +51,8 @@ kiln_status kn_call_of(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const 
     *c = (kn_call){.arrays = a, .nout = e->nout, .nin = e->nin};
     for (uint32_t i = 0; i < e->nout + e->nin; i++) {
         kiln_type t = i < e->nout ? j->vars[e->out[i]].type : kn_type_of(j, e->in[i - e->nout]);
-        a[i] = (kn_call_array){t.dtype, kiln_type_size(t)};
+        bool complex = kiln_dtype_kind(t.dtype) == 'c';
+        a[i] = (kn_call_array){complex ? kn_part_dtype(t.dtype) : t.dtype, kiln_type_size(t) * (complex ? 2 : 1)};
     }
     return e->prim->call(ctx, arena, j, e, c);
 }
@@ -106,26 +116,7 @@ bool kn_call_room(size_t *work_bytes, int64_t n, size_t size, size_t *at)
     return n >= 0 && kn_mul_size((size_t)n, size, &bytes) && kn_add_size(bytes, 63, &bytes) && kn_add_size(*work_bytes, bytes & ~(size_t)63, work_bytes);
 }
 
-bool kn_parts_kind_of(kiln_dtype first, bool complex, kn_parts_kind *k)
+bool kn_parts_fit(const kn_call *c, uint32_t at, kiln_dtype d, bool complex, int64_t n)
 {
-    char kind = kiln_dtype_kind(first);
-    *k = (kn_parts_kind){first, complex, complex && kind == 'f'};
-    if (kind == 'c') k->dtype = first == KILN_C64 ? KILN_F32 : KILN_F64;
-    return kind == 'f' || (complex && kind == 'c');
-}
-
-bool kn_parts_fit(const kn_call *c, kn_parts_kind k, uint32_t at, int64_t n)
-{
-    kiln_dtype d = k.complex && !k.split ? k.dtype == KILN_F32 ? KILN_C64 : KILN_C128 : k.dtype;
-    for (uint32_t i = at; i < at + kn_parts_count(k); i++)
-        if (i >= c->nout + c->nin || c->arrays[i].dtype != d || c->arrays[i].elements != n) return false;
-    return true;
-}
-
-kn_parts kn_parts_at(kn_parts_kind k, void *const *arrays, uint32_t at)
-{
-    kn_parts p = {.dtype = k.dtype, .re = arrays[at], .step = k.complex && !k.split ? 2 : 1};
-    if (k.split) p.im = arrays[at + 1];
-    else if (k.complex) p.im = p.re + kiln_dtype_bytes(k.dtype);
-    return p;
+    return at < c->nout + c->nin && c->arrays[at].dtype == d && n >= 0 && n <= INT64_MAX / 2 && c->arrays[at].elements == (complex ? 2 * n : n);
 }

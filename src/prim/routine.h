@@ -4,7 +4,7 @@
  * primitive; routine.c has the one table of their names.
  *
  * A call is: the routine, a few integers that say what to do and on which shapes, results and operands in memory, dense and
- * row-major. Binding checks that all of it fits and makes what the routine wants to know beforehand (tables of roots, a
+ * row-major; complex arrays are arrays of their parts, twice as many, and the integers say which. Binding checks that all of it fits and makes what the routine wants to know beforehand (tables of roots, a
  * function of LAPACK): calls themselves allocate nothing, lock nothing and may run in many threads at once. */
 #ifndef KN_PRIM_ROUTINE_H
 #define KN_PRIM_ROUTINE_H
@@ -58,31 +58,23 @@ int64_t kn_call_product(const int64_t *v, uint32_t n);
 /* Room for `n` times `size` bytes more in a workspace, kept aligned to 64: where it begins. */
 bool kn_call_room(size_t *work_bytes, int64_t n, size_t size, size_t *at);
 
-/* Real or complex numbers in memory. Complex ones stand either in one array, or as real and imaginary parts in two. */
+/* Real or complex numbers in memory; the parts of a complex one stand side by side. */
 typedef struct kn_parts {
     kiln_dtype dtype; /* of a part */
-    const char *re, *im; /* im NULL: real */
-    int64_t step;        /* elements of `dtype` from one number to the next */
+    bool complex;
+    char *data;
 } kn_parts;
-typedef struct kn_parts_kind {
-    kiln_dtype dtype;
-    bool complex, split;
-} kn_parts_kind;
-/* From the first array and the call's flag: real, complex in one array, complex in two. False where it is none of these. */
-bool kn_parts_kind_of(kiln_dtype first, bool complex, kn_parts_kind *k);
-static inline uint32_t kn_parts_count(kn_parts_kind k) { return k.split ? 2 : 1; }
-/* Do arrays at, (at + 1) hold so many numbers? */
-bool kn_parts_fit(const kn_call *c, kn_parts_kind k, uint32_t at, int64_t n);
-kn_parts kn_parts_at(kn_parts_kind k, void *const *arrays, uint32_t at);
+/* Does array `at` hold n numbers with parts of type d? */
+bool kn_parts_fit(const kn_call *c, uint32_t at, kiln_dtype d, bool complex, int64_t n);
 static inline void kn_parts_load(const kn_parts *p, int64_t k, double *re, double *im)
 {
-    *re = kn_scalar_load(p->dtype, p->re, k * p->step).f;
-    *im = p->im ? kn_scalar_load(p->dtype, p->im, k * p->step).f : 0;
+    *re = kn_scalar_load(p->dtype, p->data, p->complex ? 2 * k : k).f;
+    *im = p->complex ? kn_scalar_load(p->dtype, p->data, 2 * k + 1).f : 0;
 }
 static inline void kn_parts_store(const kn_parts *p, int64_t k, double re, double im)
 {
-    kn_scalar_store(p->dtype, (char *)(uintptr_t)p->re, k * p->step, (kn_scalar){.f = re});
-    if (p->im) kn_scalar_store(p->dtype, (char *)(uintptr_t)p->im, k * p->step, (kn_scalar){.f = im});
+    kn_scalar_store(p->dtype, p->data, p->complex ? 2 * k : k, (kn_scalar){.f = re});
+    if (p->complex) kn_scalar_store(p->dtype, p->data, 2 * k + 1, (kn_scalar){.f = im});
 }
 
 #endif

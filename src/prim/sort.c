@@ -3,6 +3,7 @@
 #include "rt/sort.h"
 #include "prim/batch.h"
 #include "prim/body.h"
+#include "prim/routine.h"
 #include "prim/sample.h"
 
 /* The lines of a type along a dimension: element i of line k stands at start(k) + i * step. */
@@ -32,50 +33,19 @@ static kiln_status same_shapes(const kn_typing *t, uint32_t from)
     return KILN_OK;
 }
 
-/* One line: places in their new order, then every array's elements. */
-typedef struct sorting {
-    kn_caller *comparator; /* NULL: by keys */
-    kiln_array *const *in;
-    uint32_t n, keys;
-    int64_t start, step;
-    kiln_status status;
-} sorting;
-
-static int before(void *ud, int64_t a, int64_t b)
+/* Elements of one array in their new order. */
+static void place_all(size_t width, const char *from, char *to, int64_t start, int64_t step, const kn_sort_item *items, int64_t n)
 {
-    sorting *s = ud;
-    int64_t at[2] = {s->start + a * s->step, s->start + b * s->step};
-    if (s->comparator) {
-        for (uint32_t i = 0; i < s->n; i++)
-            for (uint32_t k = 0; k < 2; k++) kn_move(kn_caller_arg(s->comparator, 2 * i + k), 0, s->in[i], at[k]);
-        s->status = kn_caller_run(s->comparator);
-        return s->status == KILN_OK ? *(const unsigned char *)s->comparator->out[0]->data != 0 : -1;
+#define MOVE(w)                                                                                    \
+    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(start + i * step) * (w), from + (size_t)(start + items[i].place * step) * (w), (w))
+    switch (width) {
+    case 1: MOVE(1); break;
+    case 2: MOVE(2); break;
+    case 4: MOVE(4); break;
+    case 8: MOVE(8); break;
+    default: MOVE(width); break;
     }
-    for (uint32_t i = 0; i < s->keys; i++) {
-        kiln_dtype d = s->in[i]->type.dtype;
-        int c = kn_key_compare(d, kn_scalar_load(d, s->in[i]->data, at[0]), kn_scalar_load(d, s->in[i]->data, at[1]));
-        if (c) return c < 0;
-    }
-    return 0;
-}
-
-static kiln_status sort_lines(kn_eval *ev, sorting *s, int64_t axis, kiln_array **out)
-{
-    lines l = lines_of(s->in[0]->type, axis);
-    size_t bytes = 2 * (size_t)l.n * sizeof(int64_t) + 1;
-    int64_t *place = kn_new(&ev->ctx->alloc, bytes);
-    KILN_TRY_MEM(ev->ctx, place);
-    s->step = l.step;
-    bool good = true;
-    for (int64_t k = 0; good && k < l.count && l.n > 0; k++) {
-        s->start = line_start(&l, k);
-        for (int64_t i = 0; i < l.n; i++) place[i] = i;
-        good = kn_merge_sort(place, place + l.n, l.n, before, s);
-        for (uint32_t a = 0; good && a < s->n; a++)
-            for (int64_t i = 0; i < l.n; i++) kn_move(out[a], s->start + i * l.step, s->in[a], s->start + place[i] * l.step);
-    }
-    kn_free(&ev->ctx->alloc, place, bytes);
-    return good ? KILN_OK : s->status;
+#undef MOVE
 }
 
 /* ---- sort ---- */
@@ -95,12 +65,95 @@ static kiln_status type_sort(kn_typing *t)
     for (uint32_t i = 0; i < t->nin; i++) KILN_TRY(kn_typing_like(t, i, t->in[i].dtype, t->in[i]));
     return KILN_OK;
 }
-static kiln_status eval_sort(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+
+/* The routine: lines, then how many arrays are keys; where some are complex, also the number of parts of each array. */
+enum { I_LENGTH, I_LINES, I_STEP, I_LAST, I_COUNT };
+typedef struct sorting {
+    lines l;
+    uint32_t n, keys;
+    const kn_parts *arrays; /* without data */
+    size_t room;
+} sorting;
+
+static bool lines_from(const kn_call *c, lines *l)
 {
-    (void)j;
-    sorting s = {.in = in, .n = e->nin, .keys = (uint32_t)e->params[SORT_KEYS].i};
-    return sort_lines(ev, &s, e->params[SORT_DIMENSION].i, out);
+    if (c->n_ints < I_COUNT) return false;
+    *l = (lines){c->ints[I_LENGTH], c->ints[I_LINES], c->ints[I_STEP]};
+    return l->step > 0 && l->count % l->step == 0 && kn_call_product((int64_t[]){l->n, l->count}, 2) >= 0;
 }
+static void lines_to(lines l, int64_t last, int64_t *ints)
+{
+    ints[I_LENGTH] = l.n, ints[I_LINES] = l.count, ints[I_STEP] = l.step > 0 ? l.step : 1, ints[I_LAST] = last;
+}
+static bool items_room(lines l, size_t *work_bytes, size_t *room)
+{
+    size_t items;
+    return kn_call_room(work_bytes, l.n, sizeof(kn_sort_item), &items) && kn_call_room(work_bytes, l.n, sizeof(kn_sort_item), room);
+}
+
+static kiln_status bind_sort(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
+{
+    sorting s = {.n = c->nout};
+    *work_bytes = 0;
+    KN_CALL_CHECK(ctx, c, c->nout == c->nin && lines_from(c, &s.l) && c->ints[I_LAST] >= 1 && c->ints[I_LAST] <= (int64_t)c->nin);
+    bool some_complex = c->n_ints == I_COUNT + s.n;
+    KN_CALL_CHECK(ctx, c, some_complex || c->n_ints == I_COUNT);
+    for (uint32_t i = 0; i < c->nout + c->nin; i++)
+        KN_CALL_CHECK(ctx, c, kn_parts_fit(c, i, c->arrays[i % s.n].dtype, some_complex && c->ints[I_COUNT + i % s.n] == 2, s.l.n * s.l.count));
+    KN_CALL_CHECK(ctx, c, items_room(s.l, work_bytes, &s.room));
+    if (!arena) return KILN_OK;
+    s.keys = (uint32_t)c->ints[I_LAST];
+    kn_parts *arrays = KN_NEWN(arena, kn_parts, s.n);
+    KILN_TRY_MEM(ctx, arrays);
+    for (uint32_t i = 0; i < s.n; i++) arrays[i] = (kn_parts){c->arrays[i].dtype, some_complex && c->ints[I_COUNT + i] == 2, NULL};
+    s.arrays = arrays;
+    KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
+    return KILN_OK;
+}
+
+/* By one key; a complex one by its imaginary, then by its real part. */
+static void by_key(const sorting *s, const kn_parts *key, const char *data, int64_t start, kn_sort_item *items, kn_sort_item *room)
+{
+    int64_t parts = key->complex ? 2 : 1;
+    for (int64_t k = parts; k-- > 0;) {
+        kn_sort_codes(key->dtype, data, parts * start + k, parts * s->l.step, KN_SORT_KEYS, false, items, s->l.n);
+        kn_sort_items(items, room, s->l.n);
+    }
+}
+
+/* The sort being stable, the last key goes first. */
+static void run_sort(const void *self, void *const *arrays, void *work)
+{
+    const sorting *s = self;
+    kn_sort_item *items = work, *room = (kn_sort_item *)(void *)((char *)work + s->room);
+    for (int64_t k = 0; k < s->l.count && s->l.n > 0; k++) {
+        int64_t start = line_start(&s->l, k);
+        for (int64_t i = 0; i < s->l.n; i++) items[i].place = i;
+        for (uint32_t key = s->keys; key-- > 0;) by_key(s, &s->arrays[key], arrays[s->n + key], start, items, room);
+        for (uint32_t a = 0; a < s->n; a++)
+            place_all(kiln_dtype_bytes(s->arrays[a].dtype) * (s->arrays[a].complex ? 2 : 1), arrays[s->n + a], arrays[a], start, s->l.step, items, s->l.n);
+    }
+}
+
+extern const kn_routine kn_routine_sort;
+const kn_routine kn_routine_sort = {"sort", bind_sort, run_sort};
+
+static kiln_status call_sort(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
+{
+    lines l = lines_of(kn_in_type(j, e, 0), e->params[SORT_DIMENSION].i);
+    int64_t *ints = KN_NEWN(arena, int64_t, I_COUNT + e->nin);
+    KILN_TRY_MEM(ctx, ints);
+    c->routine = &kn_routine_sort;
+    c->ints = ints;
+    c->n_ints = I_COUNT;
+    lines_to(l, e->params[SORT_KEYS].i, ints);
+    for (uint32_t i = 0; i < e->nin; i++) {
+        ints[I_COUNT + i] = kiln_dtype_kind(kn_in_type(j, e, i).dtype) == 'c' ? 2 : 1;
+        if (ints[I_COUNT + i] == 2) c->n_ints = I_COUNT + e->nin;
+    }
+    return KILN_OK;
+}
+
 KILN_PRIM(sort) = {
     .name = "sort",
     .nin = KN_VARIADIC,
@@ -109,7 +162,8 @@ KILN_PRIM(sort) = {
     KN_PARAMS(sort_params),
     .loop = KN_LOOP_CALL,
     .type = type_sort,
-    .eval = eval_sort,
+    .eval = kn_eval_call,
+    .call = call_sort,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_sort,
     .doc = "Sorts along a dimension by the first num_keys arrays, stably; the other arrays go along. -0 equals 0, NaN is last; complex "
@@ -144,13 +198,52 @@ static kiln_status type_sort_by(kn_typing *t)
     }
     return kn_typing_scalar_body(t, BY_COMPARATOR, consts, args, 2 * n, &flag, 1);
 }
+
+/* One line: elements are compared by running the comparator on them. */
+typedef struct comparing {
+    kn_caller *comparator;
+    kiln_array *const *in;
+    uint32_t n;
+    int64_t start, step;
+    kiln_status status;
+} comparing;
+
+static int before(void *ud, int64_t a, int64_t b)
+{
+    comparing *s = ud;
+    int64_t at[2] = {s->start + a * s->step, s->start + b * s->step};
+    for (uint32_t i = 0; i < s->n; i++)
+        for (uint32_t k = 0; k < 2; k++) kn_move(kn_caller_arg(s->comparator, 2 * i + k), 0, s->in[i], at[k]);
+    s->status = kn_caller_run(s->comparator);
+    return s->status == KILN_OK ? *(const unsigned char *)s->comparator->out[0]->data != 0 : -1;
+}
+
+static kiln_status sort_lines(kn_eval *ev, comparing *s, int64_t axis, kiln_array **out)
+{
+    lines l = lines_of(s->in[0]->type, axis);
+    size_t bytes = 2 * (size_t)l.n * sizeof(int64_t) + 1;
+    int64_t *place = kn_new(&ev->ctx->alloc, bytes);
+    KILN_TRY_MEM(ev->ctx, place);
+    s->step = l.step;
+    bool good = true;
+    for (int64_t k = 0; good && k < l.count && l.n > 0; k++) {
+        s->start = line_start(&l, k);
+        for (int64_t i = 0; i < l.n; i++) place[i] = i;
+        good = kn_merge_sort(place, place + l.n, l.n, before, s);
+        for (uint32_t a = 0; good && a < s->n; a++)
+            for (int64_t i = 0; i < l.n; i++) kn_move(out[a], s->start + i * l.step, s->in[a], s->start + place[i] * l.step);
+    }
+    kn_free(&ev->ctx->alloc, place, bytes);
+    return good ? KILN_OK : s->status;
+}
+
 static kiln_status eval_sort_by(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
     (void)j;
     kn_caller c;
     uint32_t consts = kn_body_consts(e, BY_CONSTS);
     KILN_TRY(kn_caller_init(&c, ev, e->params[BY_COMPARATOR].jaxpr, in, consts));
-    sorting s = {.comparator = &c, .in = in + consts, .n = e->nin - consts};
+    comparing s = {.comparator = &c, .in = in + consts, .n = e->nin - consts};
     kiln_status status = sort_lines(ev, &s, e->params[BY_DIMENSION].i, out);
     kn_caller_fini(&c);
     return status;
@@ -174,7 +267,7 @@ KILN_PRIM(sort_by) = {
     .nout = KN_VARIADIC,
     .flags = KN_EXPENSIVE,
     KN_PARAMS(by_params),
-    .loop = KN_LOOP_CALL,
+    .loop = KN_LOOP_SORT,
     .type = type_sort_by,
     .eval = eval_sort_by,
     .batch = batch_sort_by,
@@ -212,35 +305,57 @@ static kiln_status type_top_k(kn_typing *t)
     return KILN_OK;
 }
 
-static int greater(void *ud, int64_t a, int64_t b)
-{
-    const sorting *s = ud;
-    kiln_dtype d = s->in[0]->type.dtype;
-    return kn_total_compare(d, kn_scalar_load(d, s->in[0]->data, s->start + a * s->step), kn_scalar_load(d, s->in[0]->data, s->start + b * s->step)) > 0;
-}
+/* The routine: lines, then k. */
+typedef struct selecting {
+    lines l, top;
+    kiln_dtype dtype;
+    size_t room;
+} selecting;
 
-static kiln_status eval_top_k(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
+static kiln_status bind_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
 {
-    (void)j;
-    int64_t axis = top_axis(e->params, in[0]->type);
-    lines l = lines_of(in[0]->type, axis), top = lines_of(out[0]->type, axis);
-    size_t bytes = 2 * (size_t)l.n * sizeof(int64_t) + 1;
-    int64_t *place = kn_new(&ev->ctx->alloc, bytes);
-    KILN_TRY_MEM(ev->ctx, place);
-    sorting s = {.in = in, .step = l.step};
-    for (int64_t k = 0; k < l.count && l.n > 0; k++) {
-        s.start = line_start(&l, k);
-        for (int64_t i = 0; i < l.n; i++) place[i] = i;
-        kn_merge_sort(place, place + l.n, l.n, greater, &s);
-        for (int64_t i = 0; i < top.n; i++) {
-            int64_t to = line_start(&top, k) + i * top.step;
-            kn_move(out[0], to, in[0], s.start + place[i] * l.step);
-            ((int32_t *)out[1]->data)[to] = (int32_t)place[i];
-        }
-    }
-    kn_free(&ev->ctx->alloc, place, bytes);
+    selecting s = {.room = 0};
+    *work_bytes = 0;
+    KN_CALL_CHECK(ctx, c, c->n_ints == I_COUNT && c->nout == 2 && c->nin == 1 && lines_from(c, &s.l) && c->ints[I_LAST] >= 0 && c->ints[I_LAST] <= s.l.n && s.l.n <= INT32_MAX);
+    s.dtype = c->arrays[2].dtype;
+    s.top = (lines){c->ints[I_LAST], s.l.count, s.l.step};
+    bool fits = strchr("biuf8", kiln_dtype_kind(s.dtype)) && c->arrays[2].elements == s.l.n * s.l.count && c->arrays[0].dtype == s.dtype && c->arrays[1].dtype == KILN_I32;
+    KN_CALL_CHECK(ctx, c, fits && c->arrays[0].elements == s.top.n * s.top.count && c->arrays[1].elements == s.top.n * s.top.count);
+    KN_CALL_CHECK(ctx, c, items_room(s.l, work_bytes, &s.room));
+    if (arena) KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
     return KILN_OK;
 }
+
+static void run_top_k(const void *self, void *const *arrays, void *work)
+{
+    const selecting *s = self;
+    kn_sort_item *items = work, *room = (kn_sort_item *)(void *)((char *)work + s->room);
+    size_t w = kiln_dtype_bytes(s->dtype);
+    for (int64_t k = 0; k < s->l.count && s->top.n > 0; k++) {
+        int64_t start = line_start(&s->l, k), to = line_start(&s->top, k);
+        for (int64_t i = 0; i < s->l.n; i++) items[i].place = i;
+        kn_sort_codes(s->dtype, arrays[2], start, s->l.step, KN_SORT_TOTAL, true, items, s->l.n);
+        kn_sort_first(items, room, s->l.n, s->top.n);
+        for (int64_t i = 0; i < s->top.n; i++) {
+            int64_t at = to + i * s->top.step;
+            memcpy((char *)arrays[0] + (size_t)at * w, (const char *)arrays[2] + (size_t)(start + items[i].place * s->l.step) * w, w);
+            ((int32_t *)arrays[1])[at] = (int32_t)items[i].place;
+        }
+    }
+}
+
+extern const kn_routine kn_routine_top_k;
+const kn_routine kn_routine_top_k = {"top_k", bind_top_k, run_top_k};
+
+static kiln_status call_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
+{
+    kiln_type x = kn_in_type(j, e, 0);
+    int64_t ints[I_COUNT];
+    c->routine = &kn_routine_top_k;
+    lines_to(lines_of(x, top_axis(e->params, x)), e->params[TOP_K].i, ints);
+    return kn_call_ints(ctx, arena, c, ints, I_COUNT);
+}
+
 KILN_PRIM(top_k) = {
     .name = "top_k",
     .nin = 1,
@@ -249,7 +364,8 @@ KILN_PRIM(top_k) = {
     KN_PARAMS(top_params),
     .loop = KN_LOOP_CALL,
     .type = type_top_k,
-    .eval = eval_top_k,
+    .eval = kn_eval_call,
+    .call = call_top_k,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_top_k,
     .doc = "The k greatest elements along a dimension (the last one unless given), greatest first, and their indices; the lower index "

@@ -6,16 +6,14 @@
 enum { MAX_FACTORS = 64, LONGEST = 61 }; /* longer prime factors go through the chirp */
 
 struct kn_fft {
-    kn_alloc alloc;
     int64_t n;
     int sign;
     uint32_t n_factors;
     int64_t factor[MAX_FACTORS];
     kn_complex *root; /* exp(sign 2 pi i k/n), k < n */
-    kn_complex *room; /* n, and LONGEST more */
     /* Bluestein: n is replaced by a power of two m >= 2n - 1 */
-    kn_fft *forward, *backward;
-    kn_complex *chirp, *kernel, *work;
+    const kn_fft *forward, *backward;
+    kn_complex *chirp, *kernel;
     int64_t m;
 };
 
@@ -56,32 +54,42 @@ static kn_complex unit(int64_t k, int64_t n)
     return (kn_complex){c, s};
 }
 
-static kiln_status allocate(kiln_ctx *ctx, const kn_alloc *a, int64_t n, kn_complex **out)
+static kiln_status allocate(kiln_ctx *ctx, kn_arena *arena, int64_t n, kn_complex **out)
 {
-    KILN_TRY_MEM(ctx, *out = kn_new(a, (size_t)n * sizeof **out));
+    KILN_TRY_MEM(ctx, *out = KN_NEWN(arena, kn_complex, n));
     return KILN_OK;
 }
 
-static void factorise(kn_fft *f)
+/* The factors of n in the order of the recursion; 0 of them where a long prime is left. */
+static uint32_t factorise(int64_t n, int64_t *factor)
 {
-    int64_t left = f->n;
+    int64_t left = n;
+    uint32_t k = 0;
     static const int64_t small[] = {4, 2, 3, 5, 7};
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        while (left % small[i] == 0) f->factor[f->n_factors++] = small[i], left /= small[i];
+        while (left % small[i] == 0) factor[k++] = small[i], left /= small[i];
     for (int64_t p = 11; p <= LONGEST && left > 1; p += 2)
-        while (left % p == 0) f->factor[f->n_factors++] = p, left /= p;
-    if (left > 1) f->n_factors = 0; /* a long prime is left */
+        while (left % p == 0) factor[k++] = p, left /= p;
+    return left > 1 ? 0 : k;
 }
 
-static kiln_status make_chirp(kiln_ctx *ctx, kn_fft *f)
+static int64_t chirp_length(int64_t n)
+{
+    int64_t m = 1;
+    while (m < 2 * n - 1) m *= 2;
+    return m;
+}
+
+static kiln_status make_chirp(kiln_ctx *ctx, kn_arena *arena, kn_fft *f)
 {
     int64_t n = f->n;
-    for (f->m = 1; f->m < 2 * n - 1;) f->m *= 2;
-    KILN_TRY(allocate(ctx, &f->alloc, n, &f->chirp));
-    KILN_TRY(allocate(ctx, &f->alloc, f->m, &f->kernel));
-    KILN_TRY(allocate(ctx, &f->alloc, f->m, &f->work));
-    KILN_TRY(kn_fft_new(ctx, f->m, -1, &f->forward));
-    KILN_TRY(kn_fft_new(ctx, f->m, 1, &f->backward));
+    f->m = chirp_length(n);
+    kn_complex *room;
+    KILN_TRY(allocate(ctx, arena, n, &f->chirp));
+    KILN_TRY(allocate(ctx, arena, f->m, &f->kernel));
+    KILN_TRY(allocate(ctx, arena, kn_fft_room(f->m), &room));
+    KILN_TRY(kn_fft_new(ctx, arena, f->m, -1, &f->forward));
+    KILN_TRY(kn_fft_new(ctx, arena, f->m, 1, &f->backward));
     for (int64_t k = 0, q = 0; k < n; k++) { /* q = k^2 mod 2n */
         f->chirp[k] = unit(q, 2 * n);
         if (f->sign < 0) f->chirp[k].im = -f->chirp[k].im;
@@ -92,51 +100,38 @@ static kiln_status make_chirp(kiln_ctx *ctx, kn_fft *f)
         f->kernel[k] = c;
         if (k) f->kernel[f->m - k] = c;
     }
-    kn_fft_run(f->forward, f->kernel);
+    kn_fft_run(f->forward, f->kernel, room);
     return KILN_OK;
 }
 
-kiln_status kn_fft_new(kiln_ctx *ctx, int64_t n, int sign, kn_fft **out)
+kiln_status kn_fft_new(kiln_ctx *ctx, kn_arena *arena, int64_t n, int sign, const kn_fft **out)
 {
-    *out = NULL;
-    kn_fft *f = kn_new(&ctx->alloc, sizeof *f);
+    kn_fft *f = KN_NEW(arena, kn_fft);
     KILN_TRY_MEM(ctx, f);
-    *f = (kn_fft){.alloc = ctx->alloc, .n = n, .sign = sign};
-    factorise(f);
-    kiln_status s = KILN_OK;
-    if (n > 1 && f->n_factors == 0) s = make_chirp(ctx, f);
-    else {
-        s = allocate(ctx, &f->alloc, n, &f->root);
-        if (s == KILN_OK) s = allocate(ctx, &f->alloc, n + LONGEST + 1, &f->room);
-        for (int64_t k = 0; s == KILN_OK && k < n; k++) {
-            f->root[k] = unit(k, n);
-            if (sign < 0) f->root[k].im = -f->root[k].im;
-        }
+    f->n = n;
+    f->sign = sign;
+    f->n_factors = factorise(n, f->factor);
+    *out = f;
+    if (n > 1 && f->n_factors == 0) return make_chirp(ctx, arena, f);
+    KILN_TRY(allocate(ctx, arena, n, &f->root));
+    for (int64_t k = 0; k < n; k++) {
+        f->root[k] = unit(k, n);
+        if (sign < 0) f->root[k].im = -f->root[k].im;
     }
-    if (s != KILN_OK) kn_fft_free(f);
-    else *out = f;
-    return s;
+    return KILN_OK;
 }
 
-void kn_fft_free(kn_fft *f)
+int64_t kn_fft_room(int64_t n)
 {
-    if (!f) return;
-    kn_fft_free(f->forward);
-    kn_fft_free(f->backward);
-    size_t w = sizeof(kn_complex);
-    kn_free(&f->alloc, f->root, (size_t)f->n * w);
-    kn_free(&f->alloc, f->room, (size_t)(f->n + LONGEST + 1) * w);
-    kn_free(&f->alloc, f->chirp, (size_t)f->n * w);
-    kn_free(&f->alloc, f->kernel, (size_t)f->m * w);
-    kn_free(&f->alloc, f->work, (size_t)f->m * w);
-    kn_alloc a = f->alloc;
-    kn_free(&a, f, sizeof *f);
+    int64_t factor[MAX_FACTORS];
+    if (n == 1 || factorise(n, factor) > 0) return n + LONGEST + 1;
+    int64_t m = chirp_length(n);
+    return m + kn_fft_room(m);
 }
 
 /* p numbers, `step` apart, become their transform; the roots of the whole length are taken `every`. */
-static void butterfly(const kn_fft *f, kn_complex *x, int64_t p, int64_t step, int64_t every)
+static void butterfly(const kn_fft *f, kn_complex *x, int64_t p, int64_t step, int64_t every, kn_complex *t)
 {
-    kn_complex *t = f->room + f->n;
     if (p == 2) {
         kn_complex a = x[0], b = x[step];
         x[0] = (kn_complex){a.re + b.re, a.im + b.im};
@@ -165,35 +160,37 @@ static void butterfly(const kn_fft *f, kn_complex *x, int64_t p, int64_t step, i
 }
 
 /* Transform of n numbers at in, in + stride, .. into out (decimation in time). */
-static void recurse(const kn_fft *f, const kn_complex *in, int64_t stride, kn_complex *out, int64_t n, uint32_t level)
+static void recurse(const kn_fft *f, const kn_complex *in, int64_t stride, kn_complex *out, int64_t n, uint32_t level, kn_complex *t)
 {
     if (n == 1) {
         out[0] = in[0];
         return;
     }
     int64_t p = f->factor[level], m = n / p;
-    for (int64_t i = 0; i < p; i++) recurse(f, in + i * stride, stride * p, out + i * m, m, level + 1);
+    for (int64_t i = 0; i < p; i++) recurse(f, in + i * stride, stride * p, out + i * m, m, level + 1, t);
     for (int64_t k = 0; k < m; k++) {
         for (int64_t i = 1; i < p; i++) out[i * m + k] = times(out[i * m + k], f->root[i * k * stride]);
-        butterfly(f, out + k, p, m, f->n / p);
+        butterfly(f, out + k, p, m, f->n / p, t);
     }
 }
 
-void kn_fft_run(kn_fft *f, kn_complex *x)
+void kn_fft_run(const kn_fft *f, kn_complex *x, kn_complex *room)
 {
     int64_t n = f->n;
     if (!f->chirp) {
-        memcpy(f->room, x, (size_t)n * sizeof *x);
-        recurse(f, f->room, 1, x, n, 0);
+        memcpy(room, x, (size_t)n * sizeof *x);
+        recurse(f, room, 1, x, n, 0, room + n);
         return;
     }
-    memset(f->work, 0, (size_t)f->m * sizeof *f->work);
-    for (int64_t k = 0; k < n; k++) f->work[k] = times(x[k], f->chirp[k]);
-    kn_fft_run(f->forward, f->work);
-    for (int64_t k = 0; k < f->m; k++) f->work[k] = times(f->work[k], f->kernel[k]);
-    kn_fft_run(f->backward, f->work);
+    kn_complex *work = room;
+    room += f->m;
+    memset(work, 0, (size_t)f->m * sizeof *work);
+    for (int64_t k = 0; k < n; k++) work[k] = times(x[k], f->chirp[k]);
+    kn_fft_run(f->forward, work, room);
+    for (int64_t k = 0; k < f->m; k++) work[k] = times(work[k], f->kernel[k]);
+    kn_fft_run(f->backward, work, room);
     for (int64_t k = 0; k < n; k++) {
-        kn_complex w = times(f->work[k], f->chirp[k]);
+        kn_complex w = times(work[k], f->chirp[k]);
         x[k] = (kn_complex){w.re / (double)f->m, w.im / (double)f->m};
     }
 }

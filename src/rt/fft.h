@@ -12,9 +12,9 @@ typedef struct kn_complex {
 } kn_complex;
 
 typedef struct kn_fft kn_fft;
-/* A plan for length n >= 1; `sign` is -1 (forward) or +1 (backward, not scaled). */
-kiln_status kn_fft_new(kiln_ctx *ctx, int64_t n, int sign, kn_fft **out);
-void kn_fft_free(kn_fft *f);
-void kn_fft_run(kn_fft *f, kn_complex *x); /* in place */
+/* A plan for length n >= 1 in the arena; `sign` is -1 (forward) or +1 (backward, not scaled). Plans are only read. */
+kiln_status kn_fft_new(kiln_ctx *ctx, kn_arena *arena, int64_t n, int sign, const kn_fft **out);
+int64_t kn_fft_room(int64_t n); /* numbers of workspace that a run needs */
+void kn_fft_run(const kn_fft *f, kn_complex *x, kn_complex *room); /* in place */
 
 #endif

@@ -20,19 +20,3 @@ kiln_status kn_lapack_find(kiln_ctx *ctx, const char *routine, kiln_dtype d, kn_
     dlclose(library); /* stays in memory */
     return *fn ? KILN_OK : kn_fail(ctx, KILN_UNSUPPORTED, "the LAPACKE that is installed has no %s", symbol);
 }
-
-void kn_lapack_get(const kiln_array *a, int64_t at, int64_t rows, int64_t columns, void *buffer)
-{
-    size_t w = kiln_dtype_bytes(a->type.dtype);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < columns; k++)
-            memcpy((char *)buffer + (size_t)(k * rows + i) * w, (const char *)a->data + (size_t)(at + i * columns + k) * w, w);
-}
-
-void kn_lapack_put(kiln_array *a, int64_t at, int64_t rows, int64_t columns, const void *buffer)
-{
-    size_t w = kiln_dtype_bytes(a->type.dtype);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < columns; k++)
-            memcpy((char *)a->data + (size_t)(at + i * columns + k) * w, (const char *)buffer + (size_t)(k * rows + i) * w, w);
-}

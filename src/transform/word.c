@@ -2,6 +2,7 @@
 /* Words: names of transformations with arguments, nested, the outermost first. They are read into a list and applied from its end. */
 #include "transform/transform.h"
 #include "transform/prog.h"
+#include "transform/words.h"
 
 enum { MOST_WORDS = 64 };
 
@@ -219,10 +220,11 @@ typedef struct request {
 } request;
 
 /* From the outermost word inwards: operands that have lanes say how many, and lose the axis. What a derivative adds comes last. */
-static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, uint32_t n)
+static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, uint32_t n, const kiln_type **inner)
 {
     kiln_type *t = KN_NEWN(&r->prog->arena, kiln_type, q->n + 1);
     KILN_TRY_MEM(r->ctx, t);
+    if (inner) *inner = t;
     for (uint32_t i = 0; i < q->n; i++) t[i] = q->operands[i];
     for (uint32_t k = 0; k < n; k++) {
         word *w = &list[k];
@@ -267,7 +269,7 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *h
     uint32_t n;
     KILN_TRY(read_words(r, q->text, list, &n));
     for (uint32_t i = 0; i < n; i++) KILN_TRY(find(r, &list[i], &apply[i]));
-    KILN_TRY(count_lanes(r, q, list, n));
+    KILN_TRY(count_lanes(r, q, list, n, NULL));
     *out = j;
     while (n-- > 0) {
         KILN_TRY_NOTE(r->ctx, apply[n](r, *out, &list[n], out), "while transforming by %s%s%s", list[n].name, list[n].args ? ":" : "",
@@ -280,4 +282,13 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *h
 kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, const kiln_type *operands, uint32_t n_operands, kiln_prog **out)
 {
     return kn_prog_apply(ctx, p, transform, &(request){text, operands, operands ? n_operands : 0}, out);
+}
+
+kiln_status kn_words_inner(kiln_ctx *ctx, kn_prog *room, const char *text, const kiln_type *types, uint32_t n, const kiln_type **out)
+{
+    word list[MOST_WORDS];
+    uint32_t count;
+    const kn_rules r = {.ctx = ctx, .prog = room};
+    KILN_TRY(read_words(&r, text, list, &count));
+    return count_lanes(&r, &(request){text, types, n}, list, count, out);
 }

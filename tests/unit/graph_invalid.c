@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of error and warning: the files of tests/data/invalid say in their first line what they must give and where;
- * the shared cases say it in their expected.json. */
+ * a second line may name words of what would be accepted; the shared cases say it in their expected.json. */
 #include "testing.h"
 
 #include "graph/kinds.h"
@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 typedef struct found {
-    char kind[32];
+    char kind[32], accepted[256];
     int line, column;
     int n_warnings;
     bool error;
@@ -42,6 +42,7 @@ static found read_one(const char *path, const char *text)
         snprintf(f.kind, sizeof f.kind, "%s", d->kind);
         f.line = d->line;
         f.column = d->column;
+        snprintf(f.accepted, sizeof f.accepted, "%s", d->accepted);
         assert_int_equal(d->code, s);
         assert_true(d->message[0]);
         assert_string_equal(d->file, path);
@@ -51,9 +52,13 @@ static found read_one(const char *path, const char *text)
     return f;
 }
 
-static bool check(const char *path, const char *kind, int line, int column)
+static bool check(const char *path, const char *kind, int line, int column, const char *accepted)
 {
     found f = read_one(path, NULL);
+    if (!strstr(f.accepted, accepted)) {
+        print_error("%s: wanted advice with '%s', found '%s'\n", path, accepted, f.accepted);
+        return false;
+    }
     if (strcmp(f.kind, kind) == 0 && f.line == line && f.column == column) return true;
     print_error("%s: wanted %s:%d:%d, found %s:%d:%d\n", path, kind, line, column, f.kind, f.line, f.column);
     return false;
@@ -73,18 +78,19 @@ static void test_files(void **state)
     assert_non_null(d);
     int n = 0, bad = 0;
     for (struct dirent *e; (e = readdir(d));) {
-        char path[1024], line[256], kind[33];
+        char path[1024], line[256], second[256], kind[33], accepted[256] = "";
         int at_line, at_column;
         if (!strstr(e->d_name, ".yaml")) continue;
         snprintf(path, sizeof path, "%s/invalid/%s", KILN_TEST_DATA, e->d_name);
         FILE *f = fopen(path, "r");
         assert_non_null(f);
         assert_non_null(fgets(line, sizeof line, f));
+        if (fgets(second, sizeof second, f)) sscanf(second, "# accepted: %255[^\n]", accepted);
         fclose(f);
         if (sscanf(line, "# %32[a-z-]:%d:%d", kind, &at_line, &at_column) != 3)
             fail_msg("%s: no expectation in line 1", path);
         if (!kind_of(kind)) fail_msg("%s: no kind '%s'", path, kind);
-        bad += !check(path, kind, at_line, at_column);
+        bad += !check(path, kind, at_line, at_column, accepted);
         n++;
     }
     closedir(d);
@@ -129,7 +135,7 @@ static void test_shared_cases(void **state)
                  json_string_value(json_object_get(row, "file")));
         bad += !check(path, json_string_value(json_object_get(row, "kind")),
                       (int)json_integer_value(json_object_get(row, "line")),
-                      (int)json_integer_value(json_object_get(row, "column")));
+                      (int)json_integer_value(json_object_get(row, "column")), "");
     }
     json_decref(root);
     assert_int_equal(bad, 0);
