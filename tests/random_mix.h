@@ -122,7 +122,8 @@ static void mix_sampled(rp *r, rp_body *b)
     uint32_t n;
     const kn_prim *const *prims = kn_prims(&n);
     const kn_prim *prim = prims[rp_below(r, n)];
-    kn_sample_opts o = {.seed = rp_bits(r), .length = lengths[rp_below(r, 11)]};
+    static const uint32_t with_complex = 1u << KILN_F32 | 1u << KILN_F64 | 1u << KILN_I32 | 1u << KILN_BOOL | 1u << KILN_C64 | 1u << KILN_C128;
+    kn_sample_opts o = {.seed = rp_bits(r), .length = lengths[rp_below(r, 11)], .dtypes = rp_below(r, 3) ? 0 : with_complex};
     kiln_array *in[KN_SAMPLE_INPUTS];
     kiln_prog *p;
     uint32_t nin;
@@ -304,6 +305,13 @@ static void mix_reduce(rp *r, rp_body *b)
     for (uint32_t i = 0; i < t.rank; i++)
         if (rp_below(r, 2)) axes[n++] = i;
     bool arith = d != KILN_BOOL, whole = d != KILN_F32 && d != KILN_F64;
+    if (kiln_dtype_kind(d) == 'c') {
+        static const char *const sums[] = {"reduce_sum", "reduce_prod", "cumsum", "cumprod"};
+        uint32_t which = rp_below(r, 4);
+        if (which < 2) rp_eqn(r, b, sums[which], (kn_param[]){KN_INTS(n, axes), KN_NONE}, &a, 1);
+        else rp_eqn(r, b, sums[which], (kn_param[]){KN_INT(rp_below(r, t.rank)), KN_BOOL(rp_below(r, 2) != 0)}, &a, 1);
+        return;
+    }
     if (arith && rp_below(r, 4) == 0) {
         rp_eqn(r, b, running[rp_below(r, 4)], (kn_param[]){KN_INT(rp_below(r, t.rank)), KN_BOOL(rp_below(r, 2) != 0)}, &a, 1);
         return;
@@ -314,8 +322,8 @@ static void mix_reduce(rp *r, rp_body *b)
 
 static void mix_dot(rp *r, rp_body *b)
 {
-    static const kiln_dtype types[] = {KILN_F32, KILN_F64, KILN_I32};
-    kiln_dtype d = types[rp_below(r, 3)];
+    static const kiln_dtype types[] = {KILN_F32, KILN_F64, KILN_I32, KILN_C64};
+    kiln_dtype d = types[rp_below(r, 4)];
     int64_t k = 1 + rp_below(r, 40), m = 1 + rp_below(r, 6), n = 1 + rp_below(r, 6), x[2], y[2], cx, cy;
     uint32_t rx = 1 + rp_below(r, 2), ry = 1 + rp_below(r, 2);
     cx = rx == 1 ? 0 : rp_below(r, 2), cy = ry == 1 ? 0 : rp_below(r, 2);
@@ -334,7 +342,7 @@ static void mix_dot(rp *r, rp_body *b)
 static void mix_update(rp *r, rp_body *b)
 {
     int64_t n = 3 + rp_below(r, 70), lo[3] = {0, 1, 2}, hi[3] = {n - 2, n - 1, n};
-    kiln_dtype d = rp_below(r, 2) ? KILN_F32 : KILN_F64;
+    kiln_dtype d = rp_below(r, 6) == 0 ? KILN_C64 : rp_below(r, 2) ? KILN_F32 : KILN_F64;
     kn_atom u = mix_adapt(r, b, (kiln_type){d, 1, &n}), part[3];
     for (int i = 0; i < 3; i++) part[i] = rp_eqn(r, b, "slice", (kn_param[]){KN_INTS(1, &hi[i]), KN_INTS(1, &lo[i]), KN_NONE}, &u, 1);
     kn_atom sum = rp_eqn(r, b, "add", NULL, (kn_atom[]){part[0], part[2]}, 2);
@@ -370,7 +378,7 @@ static kn_atom mix_fresh(rp *r, rp_body *b, kiln_type t)
 {
     kiln_array *a = NULL;
     kn_atom atom = 0;
-    if (t.rank && t.dtype != KILN_BOOL && rp_below(r, 4) == 0)
+    if (t.rank && strchr("iuf", kiln_dtype_kind(t.dtype)) && rp_below(r, 4) == 0)
         return rp_eqn(r, b, "iota", (kn_param[]){KN_INT(rp_below(r, t.rank)), KN_DTYPE(t.dtype), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
     if (r->status == KILN_OK) r->status = rp_random_input(r, t, &a);
     if (r->status == KILN_OK) r->status = kn_build_const(&b->b, a, &atom);

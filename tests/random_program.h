@@ -51,8 +51,8 @@ static uint64_t rp_bits(rp *r)
 static uint32_t rp_below(rp *r, uint32_t n) { return (uint32_t)(rp_bits(r) % n); }
 static kiln_dtype rp_dtype(rp *r)
 {
-    static const kiln_dtype d[] = {KILN_F64, KILN_F64, KILN_F32, KILN_I32, KILN_I64, KILN_BOOL};
-    return d[rp_below(r, 6)];
+    static const kiln_dtype d[] = {KILN_F64, KILN_F64, KILN_F32, KILN_I32, KILN_I64, KILN_BOOL, KILN_C128, KILN_C64};
+    return d[rp_below(r, r->style ? 8 : 6)];
 }
 static kiln_type rp_type(rp *r, kiln_dtype d)
 {
@@ -66,6 +66,10 @@ static kn_scalar rp_value(rp *r, kiln_dtype d)
     static const int64_t n[] = {0, 1, -1, 2, 3, -7, INT32_MAX, INT32_MIN, 31, 32};
     if (kiln_dtype_kind(d) == 'f')
         return kn_scalar_round(d, (kn_scalar){.f = (r->style ? rp_below(r, 8) == 0 : rp_below(r, 3) != 0) ? f[rp_below(r, 14)] : ((double)rp_bits(r) * 0x1p-63 - 1) * 4});
+    if (kiln_dtype_kind(d) == 'c') {
+        double re = rp_value(r, kn_part_dtype(d)).f, im = rp_value(r, kn_part_dtype(d)).f;
+        return (kn_scalar){.c = {re, im}};
+    }
     if (d == KILN_BOOL) return (kn_scalar){.b = rp_below(r, 2)};
     return kn_scalar_round(d, (kn_scalar){.i = n[rp_below(r, 10)]});
 }
@@ -140,10 +144,12 @@ static void rp_binary(rp *r, rp_body *b)
     static const char *const ints[] = {"add", "sub", "mul", "div", "min", "max", "rem", "and", "or", "xor", "shift_left", "shift_right_arithmetic", "shift_right_logical"};
     static const char *const bools[] = {"and", "or", "xor", "min", "max"};
     static const char *const orders[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-    kn_atom in[2] = {rp_any(r, b, "iufb")};
+    static const char *const of_complex[] = {"add", "sub", "mul", "div", "add_any"};
+    kn_atom in[2] = {rp_any(r, b, "iufbc")};
     kiln_type t = rp_of(b, in[0]);
     char kind = kiln_dtype_kind(t.dtype);
-    const char *name = rp_below(r, 4) == 0 ? orders[rp_below(r, 6)]
+    const char *name = rp_below(r, 4) == 0 ? orders[rp_below(r, kind == 'c' ? 2 : 6)]
+                       : kind == 'c'       ? of_complex[rp_below(r, 5)]
                        : kind == 'f'       ? floats[rp_below(r, 10)]
                        : kind == 'b'       ? bools[rp_below(r, 5)]
                                            : ints[rp_below(r, 13)];

@@ -31,6 +31,7 @@ typedef enum kn_loop_kind {
     KN_LOOP_REDUCE,
     KN_LOOP_CUMULATE,
     KN_LOOP_DOT,
+    KN_LOOP_CONV,
     KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
     KN_LOOP_WHILE,
     KN_LOOP_COND,

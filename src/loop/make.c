@@ -259,6 +259,7 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_REDUCE: emit_reduce(m, f, e); break;
         case KN_LOOP_CUMULATE: emit_cumulate(m, f, e); break;
         case KN_LOOP_DOT: emit_dot(m, f, e); break;
+        case KN_LOOP_CONV: emit_conv(m, f, e); break;
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
         case KN_LOOP_WHILE: emit_while(m, f, e); break;
         case KN_LOOP_COND: emit_cond(m, f, e); break;

@@ -216,6 +216,7 @@ bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t
 void emit_reduce(maker *m, frame *f, const kn_eqn *e);
 void emit_cumulate(maker *m, frame *f, const kn_eqn *e);
 void emit_dot(maker *m, frame *f, const kn_eqn *e);
+void emit_conv(maker *m, frame *f, const kn_eqn *e);
 void emit_update(maker *m, frame *f, const kn_eqn *e);
 void emit_while(maker *m, frame *f, const kn_eqn *e);
 void emit_cond(maker *m, frame *f, const kn_eqn *e);

@@ -111,7 +111,8 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
     case KN_LOOP_REDUCE:
     case KN_LOOP_CUMULATE: break;
-    case KN_LOOP_DOT: store = !is_view(f, a); break;
+    case KN_LOOP_DOT:
+    case KN_LOOP_CONV: store = !is_view(f, a); break;
     case KN_LOOP_UPDATE: store = i == 0; break;
     case KN_LOOP_WHILE: store = i + e->nout < e->nin && !is_view(f, a); break; /* a lazy carry is written where it starts */
     case KN_LOOP_COND: store = !is_view(f, a); break;

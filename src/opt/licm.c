@@ -79,7 +79,7 @@ static bool is_free(const kn_eqn *e)
 static bool is_dear(const kn_eqn *e)
 {
     kn_loop_kind loop = e->prim->loop;
-    return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CUMULATE ||
+    return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CONV || loop == KN_LOOP_CUMULATE ||
            loop == KN_LOOP_UPDATE; /* copies the whole array */
 }
 

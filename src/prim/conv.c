@@ -6,6 +6,7 @@
 #include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/conv.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 #include "rt/dot.h"
@@ -26,15 +27,7 @@ static const kn_param_spec conv_params[] = {
     {"window_strides", KN_P_INTS, 0},
 };
 
-typedef struct conv {
-    const int64_t *spec[3]; /* of left, kernel, result: places of (batch, feature, spatial..) or (out, in, spatial..) */
-    uint32_t n;             /* spatial dimensions */
-    int64_t batches, features;
-    const int64_t *lhs, *rhs, *stride;
-    const kn_param *padding;
-} conv;
-
-static bool read_conv(const kn_param *params, conv *c)
+static bool read_conv(const kn_param *params, kn_conv *c)
 {
     static const char *const keys[] = {"lhs_spec", "rhs_spec", "out_spec"};
     const kn_param *d = &params[CONV_DIMS];
@@ -52,8 +45,15 @@ static bool read_conv(const kn_param *params, conv *c)
     c->padding = &params[CONV_PADDING];
     return true;
 }
-static int64_t low(const conv *c, uint32_t d) { return kn_ints(&c->padding->items[d])[0]; }
-static int64_t high(const conv *c, uint32_t d) { return kn_ints(&c->padding->items[d])[1]; }
+kn_conv kn_conv_of(const kn_eqn *e)
+{
+    kn_conv c = {.n = 0};
+    read_conv(e->params, &c);
+    return c;
+}
+int64_t kn_conv_low(const kn_conv *c, uint32_t d) { return kn_ints(&c->padding->items[d])[0]; }
+bool kn_conv_fused(kiln_dtype accumulator, int64_t in_features) { return kiln_dtype_kind(accumulator) == 'f' && in_features > 1; }
+static int64_t high(const kn_conv *c, uint32_t d) { return kn_ints(&c->padding->items[d])[1]; }
 
 static kiln_status check_list(const kn_typing *t, uint32_t k, uint32_t n)
 {
@@ -66,7 +66,7 @@ static kiln_status check_list(const kn_typing *t, uint32_t k, uint32_t n)
     return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: %s must hold %u positive numbers", t->prim->params[k].name, n);
 }
 
-static kiln_status check_params(kn_typing *t, conv *c)
+static kiln_status check_params(kn_typing *t, kn_conv *c)
 {
     int64_t count;
     kiln_type a = t->in[0], b = t->in[1];
@@ -95,7 +95,7 @@ static int64_t dilated(int64_t n, int64_t by) { return n == 0 ? 0 : (n - 1) * by
 
 static kiln_status type_conv(kn_typing *t)
 {
-    conv c;
+    kn_conv c;
     int64_t *dims;
     kiln_type a = t->in[0], b = t->in[1];
     kiln_dtype result = a.dtype;
@@ -117,7 +117,7 @@ static kiln_status type_conv(kn_typing *t)
     dims[c.spec[2][1]] = out;
     for (uint32_t d = 0; d < c.n; d++) {
         int64_t whole = dilated(a.dims[c.spec[0][2 + d]], c.lhs[d]), window = dilated(b.dims[c.spec[1][2 + d]], c.rhs[d]);
-        if (__builtin_add_overflow(whole, low(&c, d), &whole) || __builtin_add_overflow(whole, high(&c, d), &whole))
+        if (__builtin_add_overflow(whole, kn_conv_low(&c, d), &whole) || __builtin_add_overflow(whole, high(&c, d), &whole))
             return kn_fail(t->ctx, KILN_SHAPE, "conv_general_dilated: the padding of dimension %u is too large", d);
         dims[c.spec[2][2 + d]] = whole < window || whole < 0 ? 0 : (whole - window) / c.stride[d] + 1;
     }
@@ -127,7 +127,7 @@ static kiln_status type_conv(kn_typing *t)
 
 /* One element of the result. */
 typedef struct tap_walk {
-    const conv *c;
+    const kn_conv *c;
     const kiln_array *a, *b;
     int64_t sa[KN_MAX_RANK], sb[KN_MAX_RANK], size[KN_MAX_RANK]; /* strides; taps by spatial dimension */
     kiln_type taps;
@@ -142,18 +142,18 @@ static kn_scalar factor(const kiln_array *x, int64_t at, kiln_dtype acc)
 
 static kn_scalar element(const tap_walk *w, const int64_t *ix)
 {
-    const conv *c = w->c;
+    const kn_conv *c = w->c;
     int64_t out_features = w->b->type.dims[c->spec[1][0]], in = w->b->type.dims[c->spec[1][1]], batch = ix[c->spec[2][0]], o = ix[c->spec[2][1]];
     int64_t first = o / (out_features / c->features) * in; /* the first input feature of the group */
     batch += o / (out_features / c->batches) * (w->a->type.dims[c->spec[0][0]] / c->batches);
     int64_t base_a = batch * w->sa[c->spec[0][0]], base_b = o * w->sb[c->spec[1][0]], tap[KN_MAX_RANK] = {0}, k = 0, n = kiln_type_size(w->taps);
-    bool fused = kiln_dtype_kind(w->acc) == 'f' && in > 1, any = false;
+    bool fused = kn_conv_fused(w->acc, in), any = false;
     kn_scalar total = {.u = 0}, start = kn_reduce_identity(KN_S_add, w->acc), sum = start;
     for (int64_t q = 0; q < n; q++, kn_next(w->taps, tap)) {
         int64_t at = base_a, kernel = base_b;
         bool inside = true;
         for (uint32_t d = 0; d < c->n; d++) {
-            int64_t p = ix[c->spec[2][2 + d]] * c->stride[d] + tap[d] * c->rhs[d] - low(c, d);
+            int64_t p = ix[c->spec[2][2 + d]] * c->stride[d] + tap[d] * c->rhs[d] - kn_conv_low(c, d);
             inside = inside && p >= 0 && p % c->lhs[d] == 0 && p / c->lhs[d] < w->a->type.dims[c->spec[0][2 + d]];
             at += p / c->lhs[d] * w->sa[c->spec[0][2 + d]];
             kernel += tap[d] * w->sb[c->spec[1][2 + d]];
@@ -180,8 +180,7 @@ static kn_scalar element(const tap_walk *w, const int64_t *ix)
 static kiln_status eval_conv(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
     (void)ev, (void)j;
-    conv c = {.n = 0};
-    read_conv(e->params, &c);
+    kn_conv c = kn_conv_of(e);
     tap_walk w = {.c = &c, .a = in[0], .b = in[1], .acc = kn_dot_accumulator(in[0]->type.dtype, out[0]->type.dtype)};
     kn_strides(in[0]->type, w.sa);
     kn_strides(in[1]->type, w.sb);
@@ -254,10 +253,9 @@ static kn_atom parted(kn_lanes *m, kn_atom a, uint32_t at, int64_t outer)
 static kiln_status batch_conv(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
     kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
-    conv c = {.n = 0};
+    kn_conv c = kn_conv_of(e);
     kn_param *p = kn_lanes_params(&m);
     KILN_TRY(m.l.status);
-    read_conv(e->params, &c);
     uint32_t batch = (uint32_t)c.spec[0][0], feature = (uint32_t)c.spec[0][1], outs = (uint32_t)c.spec[1][0];
     bool left = kn_has_lanes(&m, 0), kernel = kn_has_lanes(&m, 1), batches = c.batches > 1;
     if (kn_in_type(j, e, 0).rank + 2 > KN_MAX_RANK) return kn_batch_loop(r, b, j, e, x, axis, y, out_axis);
@@ -282,6 +280,7 @@ KILN_PRIM(conv_general_dilated) = {
     .nin = 2,
     .nout = 1,
     KN_PARAMS(conv_params),
+    .loop = KN_LOOP_CONV,
     .type = type_conv,
     .eval = eval_conv,
     .lower_complex = lower_complex_conv,

@@ -476,6 +476,18 @@ kiln_status kn_sample_lapack(kn_sample *s)
     return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_TEXT("getrf")}, &x, 1, 3);
 }
 
+/* Dimensions in the order (batch or output feature, feature, spatial..) and where each stands in the array. */
+static void place_dims(kn_sample *s, uint32_t n, const int64_t *dims, int64_t *spec, int64_t *placed)
+{
+    for (uint32_t k = 0; k < n; k++) spec[k] = k;
+    for (uint32_t k = n; kn_sample_below(s, 2) && k > 1; k--) {
+        uint32_t other = (uint32_t)kn_sample_below(s, k);
+        int64_t t = spec[k - 1];
+        spec[k - 1] = spec[other], spec[other] = t;
+    }
+    for (uint32_t k = 0; k < n; k++) placed[spec[k]] = dims[k];
+}
+
 kiln_status kn_sample_conv(kn_sample *s)
 {
     static const char *const keys[] = {"lhs_spec", "rhs_spec", "out_spec"};
@@ -483,19 +495,21 @@ kiln_status kn_sample_conv(kn_sample *s)
     kn_atom x[2];
     window w;
     uint32_t n = (uint32_t)kn_sample_below(s, 3);
-    int64_t features = kn_sample_below(s, 3) ? 1 : 2, batches = features == 1 && kn_sample_below(s, 3) == 0 ? 2 : 1, dims[4], kernel[4], spec[3][4];
+    int64_t features = kn_sample_below(s, 3) ? 1 : 2, batches = features == 1 && kn_sample_below(s, 3) == 0 ? 2 : 1, dims[4], kernel[4], spec[3][4], placed[3][4];
+    bool many = s->length < 20 && kn_sample_below(s, 4) == 0; /* more products than a block has */
     KILN_TRY(kn_sample_dtype(s, "iufc", &d));
-    dims[0] = batches * kn_sample_between(s, 1, 2), dims[1] = features * kn_sample_between(s, 1, 3);
+    s->tame = kn_sample_below(s, 4) != 0;
+    dims[0] = batches * kn_sample_between(s, 1, 2), dims[1] = features * (many ? kn_sample_between(s, 60, 270) : kn_sample_between(s, 1, 3));
     kernel[0] = features * batches * kn_sample_between(s, 1, 2), kernel[1] = dims[1] / features;
     for (uint32_t i = 0; i < n; i++) dims[2 + i] = i == 0 ? s->length : kn_sample_between(s, 1, 4), kernel[2 + i] = kn_sample_between(s, 1, 3);
     some_window(s, n, dims + 2, true, &w);
     kn_param lists[3];
     for (int i = 0; i < 3; i++) {
-        for (uint32_t k = 0; k < n + 2; k++) spec[i][k] = k;
+        place_dims(s, n + 2, i == 1 ? kernel : dims, spec[i], placed[i]);
         lists[i] = KN_INTS(n + 2, spec[i]);
     }
-    KILN_TRY(kn_sample_input(s, (kiln_type){d, n + 2, dims}, &x[0]));
-    KILN_TRY(kn_sample_input(s, (kiln_type){d, n + 2, kernel}, &x[1]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, n + 2, placed[0]}, &x[0]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, n + 2, placed[1]}, &x[1]));
     kn_param record = {.kind = KN_P_RECORD, .n = 3, .items = lists, .name = "ConvDimensionNumbers", .keys = keys};
     kn_param params[] = {KN_INT(batches), record,  KN_INT(features), KN_INTS(n, w.base),     KN_NONE,
                          KN_TUPLE(n, w.pairs), KN_NONE, KN_NONE,  KN_INTS(n, w.dilation), KN_INTS(n, w.stride)};

@@ -40,7 +40,8 @@ static void show_element(const kiln_array *a, int64_t at, char *out, size_t n)
 {
     kiln_dtype d = a->type.dtype;
     kn_scalar v = kn_scalar_load(d, a->data, at);
-    if (kiln_dtype_kind(d) == 'f') snprintf(out, n, "%.17g", v.f);
+    if (kiln_dtype_kind(d) == 'c') snprintf(out, n, "%.9g %.9g", v.c[0], v.c[1]);
+    else if (kiln_dtype_kind(d) == 'f') snprintf(out, n, "%.17g", v.f);
     else snprintf(out, n, "%lld", d == KILN_BOOL ? (long long)v.b : (long long)v.i);
 }
 
@@ -86,7 +87,7 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     for (uint32_t i = 0; i < n && !bad; i++) {
         int64_t at = 0;
         if (same_array(got[i], want[i], &at)) continue;
-        char x[32] = "", y[32] = "";
+        char x[48] = "", y[48] = "";
         show_element(want[i], at, x, sizeof x);
         show_element(got[i], at, y, sizeof y);
         snprintf(c->why, sizeof c->why, "output %u, element %lld: interpreted %s, compiled %s", i, (long long)at, x, y);
