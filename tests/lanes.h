@@ -42,7 +42,7 @@ static kiln_array *lane_of(kiln_ctx *ctx, const kiln_array *x, int64_t l)
     for (int64_t k = 0; k < n; k++) kn_move(y, k, x, (k + l) % n);
     if (n == 1 && l && strchr("iu", kiln_dtype_kind(d))) {
         kn_scalar v = kn_scalar_load(d, x->data, 0);
-        v.i += l % 2 ? 1 : -1;
+        v.u += l % 2 ? 1 : ~(uint64_t)0;
         kn_scalar_store(d, y->data, 0, kn_scalar_round(d, v));
     } else if (n == 1 && l && kiln_dtype_kind(d) == 'f') {
         kn_scalar v = kn_scalar_load(d, x->data, 0);

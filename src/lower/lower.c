@@ -12,6 +12,7 @@
 #include "lower/split.h"
 
 #include "base/map.h"
+#include "prim/lowering.h"
 
 typedef struct frame {
     kn_build b;
@@ -45,32 +46,6 @@ typedef struct lowering {
 } lowering;
 
 enum { MAX_EQUATIONS = 1 << 22, MAX_DEPTH = 1000 };
-
-/* What is called by the equation of a call: the primitive and its parameter that holds the body. */
-static const struct {
-    const char *prim, *body;
-} calls[] = {
-    {"jit", "jaxpr"},
-    {"pjit", "jaxpr"},
-    {"closed_call", "call_jaxpr"},
-    {"core_call", "call_jaxpr"},
-    {"eval_jaxpr", "call_jaxpr"},
-    {"custom_jvp_call", "call_jaxpr"},
-    {"custom_vjp_call", "call_jaxpr"},
-    {"custom_vjp_call_jaxpr", "fun_jaxpr"},
-    {"remat2", "jaxpr"},
-    {"checkpoint", "jaxpr"},
-};
-
-static const kn_jaxpr *called(const kn_eqn *e)
-{
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (strcmp(e->prim->name, calls[i].prim) != 0) continue;
-        const kn_param *p = kn_param_of(e, calls[i].body);
-        return p && p->kind == KN_P_JAXPR ? p->jaxpr : NULL;
-    }
-    return NULL;
-}
 
 static kn_place place_of(const lowering *lw, const kn_eqn *e)
 {
@@ -352,7 +327,7 @@ static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < e->nin; i++) x[i] = kn_build_map(&f->b, j, e->in[i], map, &status);
     KILN_TRY(status);
-    const kn_jaxpr *body = called(e);
+    const kn_jaxpr *body = kn_called(e);
     if (body && kn_nargs(body) == e->nin && body->nout == e->nout) {
         site inside = {.loc = e->loc.line ? e->loc : at.loc};
         KILN_TRY(join(lw, at.scope, e->scope, &inside.scope));

@@ -36,7 +36,7 @@ kiln_status kn_caller_run(kn_caller *c);
 
 /* ---- lowering ---- */
 
-/* Does every equation work element by element, so that the body may be applied to whole arrays? */
+/* Does every equation work element by element, calls written out, so that the body may be applied to whole arrays? */
 bool kn_body_is_elementwise(const kn_jaxpr *j);
 /* Appends the body with arrays of one shape (or scalars) in place of its scalars; results are widened to the shape. */
 kiln_status kn_low_apply(kn_low *l, const kn_jaxpr *j, const kn_atom *args, kiln_type shape, kn_atom *out);

@@ -27,6 +27,9 @@ typedef kn_atom (*kn_combine)(kn_low *l, kn_atom a, kn_atom b);
 kn_atom kn_low_running(kn_low *l, kn_atom x, uint32_t axis, bool reverse, kn_combine combine);
 kn_atom kn_low_fold(kn_low *l, kn_atom x, kn_atom init, kn_combine combine);
 
+/* What the equation of a call (jit, custom_jvp_call, ..) calls; NULL of any other. */
+const kn_jaxpr *kn_called(const kn_eqn *e);
+
 /* Appends a body's equations: args are its arguments without the constants, out receives its results. Equations without a
  * scope or place take those of `call`. */
 kiln_status kn_low_inline(kn_build *b, const kn_jaxpr *body, const kn_eqn *call, const kn_atom *args, kn_atom *out);
