@@ -142,8 +142,10 @@ struct kn_rules {
     kiln_status (*transpose)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const bool *wanted,
                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
     /* The same of any body, which is divided into what depends on the arguments `linear` and the rest first. */
-    kiln_status (*pull_back)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const kn_jaxpr **out,
-                             bool *nonzero_out);
+    kiln_status (*pull_back)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const bool *wanted,
+                             const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+    /* Which results depend on the arguments `on`. */
+    kiln_status (*depends)(const kn_rules *r, const kn_jaxpr *body, const bool *on, bool *out);
     void *memo; /* of the transformation that runs */
     /* The body over `size` lanes. lanes: arguments that have a lane axis, as their axis 0; wanted (may be NULL): results that must have
      * one. lanes_out: results that have it, as their axis 0. */

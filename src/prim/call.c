@@ -154,7 +154,7 @@ static kiln_status transpose_call(KN_TRANSPOSE_ARGS)
     for (uint32_t i = 0; i < e->nout; i++)
         if ((given[i] = ct[i] != KN_SYMBOLIC_ZERO)) in[n++] = ct[i];
     const kn_jaxpr *body = body_of(e);
-    if (e->prim == &kn_prim_remat2) KILN_TRY(r->pull_back(r, body, linear, given, &body, found));
+    if (e->prim == &kn_prim_remat2) KILN_TRY(r->pull_back(r, body, linear, given, NULL, NULL, &body, found));
     else KILN_TRY(r->transpose(r, body, linear, given, NULL, NULL, &body, found));
     KILN_TRY(with_body(b, e, body, in, out));
     n = 0;

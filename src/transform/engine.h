@@ -36,8 +36,9 @@ kiln_status kn_transpose_body(const kn_rules *r, const kn_jaxpr *j, const bool *
                               const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
 
 /* r->pull_back */
-kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *linear, const bool *ct_nonzero, const kn_jaxpr **out,
-                              bool *nonzero_out);
+kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *linear, const bool *ct_nonzero, const bool *wanted,
+                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+kiln_status kn_depends_body(const kn_rules *r, const kn_jaxpr *j, const bool *on, bool *out); /* r->depends */
 
 /* Partial evaluation: what depends on unknown arguments is put off.
  *   known    arguments: the known ones; results: the known ones, then residuals

@@ -90,20 +90,25 @@ static kiln_status pull_back(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     return KILN_OK;
 }
 
-kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *which, const bool *ct_nonzero, const kn_jaxpr **out,
-                              bool *nonzero_out)
+kiln_status kn_depends_body(const kn_rules *r, const kn_jaxpr *j, const bool *on, bool *out)
+{
+    kn_split s;
+    KILN_TRY(kn_partial_body(r, j, on, NULL, NULL, &s));
+    memcpy(out, s.unknown_out, j->nout * sizeof *out);
+    return KILN_OK;
+}
+
+kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *which, const bool *ct_nonzero, const bool *wanted,
+                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out)
 {
     uint32_t n = kn_nargs(j), nl = 0, m = 0;
-    bool *wanted = flags(r, j->nout);
-    KILN_TRY_MEM(r->ctx, wanted);
-    memcpy(wanted, ct_nonzero, j->nout * sizeof *wanted);
     kn_split s;
-    KILN_TRY(kn_partial_body(r, j, which, wanted, NULL, &s));
+    KILN_TRY(kn_partial_body(r, j, which, ct_nonzero, NULL, &s));
     for (uint32_t i = 0; i < n; i++) nl += which[i];
     uint32_t total = s.residuals + nl, nin = 0;
-    bool *lin = flags(r, total), *given = flags(r, s.unknown->nout), *found = flags(r, total);
-    kn_atom *in = atoms(r, n), *made = atoms(r, s.known->nout), *args = atoms(r, s.residuals + j->nout), *outs = atoms(r, n);
-    KILN_TRY_MEM(r->ctx, lin && given && found && in && made && args && outs);
+    bool *lin = flags(r, total), *given = flags(r, s.unknown->nout), *found = flags(r, total), *must = flags(r, total), *add = flags(r, total);
+    kn_atom *in = atoms(r, n), *made = atoms(r, s.known->nout), *args = atoms(r, s.residuals + j->nout + n), *outs = atoms(r, n);
+    KILN_TRY_MEM(r->ctx, lin && given && found && must && add && in && made && args && outs);
     kn_build b;
     kn_build_init(&b, r->ctx, r->prog);
     for (uint32_t i = 0; i < n; i++)
@@ -115,9 +120,15 @@ kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *
         if (ct_nonzero[i]) KILN_TRY(kn_build_input(&b, out_type(j, i), &args[nin++]));
         if (s.unknown_out[i]) given[m++] = ct_nonzero[i];
     }
-    for (uint32_t i = s.residuals; i < total; i++) lin[i] = true;
+    m = s.residuals;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!which[i]) continue;
+        lin[m] = true;
+        must[m] = wanted && wanted[i];
+        if ((add[m++] = onto && onto[i])) KILN_TRY(kn_build_input(&b, arg_type(j, i), &args[nin++]));
+    }
     const kn_jaxpr *back;
-    KILN_TRY(kn_transpose_body(r, s.unknown, lin, given, NULL, NULL, &back, found));
+    KILN_TRY(kn_transpose_body(r, s.unknown, lin, given, must, add, &back, found));
     KILN_TRY(append(&b, back, args, outs));
     m = s.residuals;
     for (uint32_t i = 0; i < n; i++) nonzero_out[i] = which[i] && found[m++];

@@ -5,7 +5,7 @@
 
 kiln_status kn_rules_init(kn_rules *r, kiln_ctx *ctx, kn_prog *prog)
 {
-    *r = (kn_rules){.ctx = ctx, .prog = prog, .jvp = kn_jvp_body, .transpose = kn_transpose_body, .pull_back = kn_pull_back_body};
+    *r = (kn_rules){.ctx = ctx, .prog = prog, .jvp = kn_jvp_body, .transpose = kn_transpose_body, .pull_back = kn_pull_back_body, .depends = kn_depends_body};
     KILN_TRY_MEM(ctx, r->memo = KN_NEW(&prog->arena, kn_memo));
     return KILN_OK;
 }
