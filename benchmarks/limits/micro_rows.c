@@ -81,7 +81,7 @@ void limit_softmax(void *const *b)
 static void layernorm_row(const float *x, const float *scale, const float *shift, float *y)
 {
     vf s[VECTORS];
-    float mean = (0.0f + sum_of(x, COLUMNS)) / COLUMNS;
+    float mean = (0.0f + sum_of(x, COLUMNS)) / (float)COLUMNS;
     vf m = vf_all(mean);
     for (int k = 0; k < VECTORS; k++) s[k] = vf_all(-0.0f);
     for (int i = 0; i < COLUMNS; i += LANES)
@@ -89,7 +89,7 @@ static void layernorm_row(const float *x, const float *scale, const float *shift
             vf away = vf_sub(vf_load(x + i + k * W), m);
             s[k] = vf_add(s[k], vf_mul(away, away));
         }
-    vf deviation = vf_all(sqrtf((0.0f + halved(s)) / COLUMNS + 1e-05f));
+    vf deviation = vf_all(sqrtf((0.0f + halved(s)) / (float)COLUMNS + 1e-05f));
     for (int i = 0; i < COLUMNS; i += W) {
         vf normal = vf_div(vf_sub(vf_load(x + i), m), deviation);
         vf_store(y + i, vf_add(vf_mul(normal, vf_load(scale + i)), vf_load(shift + i)));
