@@ -9,6 +9,7 @@
 #ifndef KILN_EXEC_H
 #define KILN_EXEC_H
 
+#include "kiln/cache.h"
 #include "kiln/prog.h"
 
 #ifdef __cplusplus
@@ -73,6 +74,7 @@ typedef struct kiln_exec_info {
     double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
     int tier;
     uint32_t n_scopes; /**< for ticks */
+    kiln_cache_use cache; /**< where the code came from */
 } kiln_exec_info;
 KILN_API void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out);
 /** Name of tick slot i: the scope of equations, e.g. "node:spring". */

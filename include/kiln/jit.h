@@ -78,6 +78,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_jit(kiln_ctx *ctx, kiln_jit_store *s, c
 KILN_API KILN_NODISCARD kiln_status kiln_jit_exec(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args,
                                                   kiln_exec **out);
 
+/** Calls a function inside a trace: an equation `jit` that holds its program, which is traced when the store has none for values of these
+ *  types. `in`: values for the arguments that are not static, in order; `args` says which are; `out` receives the results. Errors are
+ *  sticky, as in kiln/trace.h. */
+KILN_API void kiln_jit_inside_at(kiln_trace *t, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args, const kiln_val *in,
+                                 kiln_val *out, const char *file, int line);
+#define kiln_jit_inside(t, s, f, args, n_args, in, out) kiln_jit_inside_at((t), (s), (f), (args), (n_args), (in), (out), __FILE__, __LINE__)
+/** An argument of kiln_jit_inside that is not static. */
+#define KILN_ARG_VALUE(arg_name) ((kiln_arg){.kind = KILN_ARG_IS_ARRAY, .name = (arg_name)})
+
 typedef struct kiln_jit_counts {
     uint64_t calls, traces, compiles, evictions;
     uint64_t programs; /**< kept now */

@@ -5,6 +5,7 @@
 
 #include "kiln/array.h"
 #include "kiln/base.h"
+#include "kiln/cache.h"
 #include "kiln/exec.h"
 #include "kiln/graph.h"
 #include "kiln/jit.h"

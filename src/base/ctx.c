@@ -44,6 +44,16 @@ static bool pick_tier(kiln_ctx *c, const char *name)
     return true;
 }
 
+static void pick_cache(kn_cache_place *p)
+{
+    const char *variable = getenv("KILN_CACHE"), *home = getenv("HOME");
+    int n = snprintf(p->variable, sizeof p->variable, "%s", variable ? variable : "");
+    if (n < 0 || (size_t)n >= sizeof p->variable) p->off = true; /* no folder is better than another one */
+    n = home && *home ? snprintf(p->usual, sizeof p->usual, "%s/.cache/kiln", home) : 0;
+    if (n < 0 || (size_t)n >= sizeof p->usual) p->usual[0] = 0;
+    p->most_bytes = KILN_CACHE_MOST_BYTES;
+}
+
 kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
 {
     kiln_ctx_opts o = {0};
@@ -58,6 +68,7 @@ kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
     c->warn_ud = o.warn_ud;
     copy_text(c->dump_dir, sizeof c->dump_dir, o.dump_dir ? o.dump_dir : getenv("KILN_DUMP"));
     copy_text(c->lib_dir, sizeof c->lib_dir, getenv("KILN_LIBDIR"));
+    pick_cache(&c->cache);
     bool ok = pick_target(c, o.target ? o.target : getenv("KILN_TARGET"));
     if (o.tier_set) {
         ok = ok && (o.tier == 0 || o.tier == 2 || o.tier == -1);

@@ -5,6 +5,7 @@
 #define KN_BASE_CTX_H
 
 #include "base/memory.h"
+#include "kiln/cache.h"
 
 /* Counters of one context; each names something that a test or a gate reads as an integer. */
 #define KN_COUNTER_LIST(X)                                                                         \
@@ -28,6 +29,17 @@ typedef struct kn_counters {
 #undef KN_COUNTER_FIELD
 } kn_counters;
 
+/* Where compiled code is kept (src/cache). Longer paths are refused. */
+enum { KN_CACHE_PATH = 1024 };
+typedef struct kn_cache_place {
+    bool off;                     /* whatever else is set */
+    char enabled[KN_CACHE_PATH];  /* empty: none yet */
+    char variable[KN_CACHE_PATH]; /* KILN_CACHE */
+    char usual[KN_CACHE_PATH];    /* ~/.cache/kiln; empty: there is no home */
+    uint64_t most_bytes;
+    kiln_cache_counts counts;
+} kn_cache_place;
+
 struct kiln_ctx {
     kn_alloc alloc;
     kiln_diag error;
@@ -41,6 +53,7 @@ struct kiln_ctx {
     char lib_dir[256];  /* KILN_LIBDIR: where modules are; empty: beside the program or library */
     char target[16];    /* "x86-64-v3" or "x86-64-v4" */
     int tier;           /* 0, 2, -1 automatic */
+    kn_cache_place cache;
 };
 
 kiln_status kn_fail(kiln_ctx *ctx, kiln_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

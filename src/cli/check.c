@@ -88,5 +88,6 @@ const cli_command cli_check = {
     CLI_OPTIONS(options),
     .least = 1,
     .most = -1,
+    .cache = CLI_CACHE_NEVER,
     .run = run,
 };

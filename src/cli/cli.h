@@ -39,6 +39,9 @@ typedef struct cli_option {
     int64_t least; /* CLI_INT: smallest value */
 } cli_option;
 
+/* Whether compiled code is taken from the cache: where an option or a setting names it, always, or never. */
+typedef enum cli_cache { CLI_CACHE_ASKED, CLI_CACHE_ALWAYS, CLI_CACHE_NEVER } cli_cache;
+
 typedef struct cli cli;
 typedef struct cli_command {
     const char *name;
@@ -48,6 +51,7 @@ typedef struct cli_command {
     const cli_option *options;
     uint32_t n_options;
     int least, most; /* operands; most -1: any number */
+    cli_cache cache;
     int (*run)(cli *c);
 } cli_command;
 #define CLI_OPTIONS(array) .options = (array), .n_options = sizeof(array) / sizeof *(array)

@@ -19,7 +19,8 @@ static int pinned_context(cli *c, kiln_ctx **out)
     o.tier = PINNED_TIER;
     o.tier_set = true;
     o.dump_dir = cli_text(c, "dump", NULL);
-    return kiln_ctx_create(&o, out) == KILN_OK ? CLI_DONE : cli_broken(c, "out of memory");
+    if (kiln_ctx_create(&o, out) != KILN_OK) return cli_broken(c, "out of memory");
+    return kiln_cache_enable(*out, "none") == KILN_OK ? CLI_DONE : cli_broken(c, "out of memory");
 }
 
 /* ---- lowered operations by kind ---- */
@@ -230,5 +231,6 @@ const cli_command cli_counts = {
     CLI_OPTIONS(options),
     .least = 1,
     .most = -1,
+    .cache = CLI_CACHE_NEVER,
     .run = run,
 };

@@ -184,6 +184,9 @@ static int run(cli *c)
     const char *folder = getenv("KILN_LIBDIR"); /* the library's own: where the code generator is looked for */
     if (text) printf("  %-14s %s\n", "libdir", folder && *folder ? folder : "beside the program or the library");
     json_object_set_new(settings, "libdir", json_pack("{s:s, s:s}", "value", folder ? folder : "", "from", folder && *folder ? "environment" : ""));
+    const char *kept = kiln_cache_dir(c->ctx); /* what run and eval take */
+    if (text) printf("  %-14s %s\n", "cache folder", kept ? kept : "none");
+    json_object_set_new(settings, "cache_folder", json_pack("{s:s, s:s}", "value", kept ? kept : "none", "from", ""));
     json_object_set_new(d, "settings", settings);
     int code = json ? cli_write_json(c, json, d) : CLI_DONE;
     json_decref(d);
@@ -199,5 +202,6 @@ const cli_command cli_doctor = {
     .operands = "",
     .summary = "shows the processor, libraries, settings and how well this machine measures",
     CLI_OPTIONS(options),
+    .cache = CLI_CACHE_ALWAYS,
     .run = run,
 };

@@ -61,6 +61,7 @@ static int repeat(cli *c, job *j)
 static int report_times(cli *c, const job *j)
 {
     const char *path = cli_text(c, "json", NULL);
+    static const char *const cache[] = {"off", "miss", "hit"};
     kiln_exec_info info = {.tier = -1};
     struct rusage used;
     if (j->f) kiln_exec_info_get(j->f, &info);
@@ -74,7 +75,7 @@ static int report_times(cli *c, const job *j)
     json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
                           "trace_ms", 0.0, "transform_ms", j->transform_ms, "lower_ms", info.lower_ms, "optimise_ms", info.optimise_ms + info.loops_ms,
                           "emit_ms", info.emit_ms, "load_ms", info.load_ms, "compile_ms", j->compile_ms, "first_call_ms", j->first_ms,
-                          "median_ms", median, "min_ms", least, "calls", (int)n, "threads", 1, "tier", info.tier, "cache", "off", "peak_rss_kb",
+                          "median_ms", median, "min_ms", least, "calls", (int)n, "threads", 1, "tier", info.tier, "cache", cache[info.cache], "peak_rss_kb",
                           (json_int_t)used.ru_maxrss, "code_bytes", (json_int_t)info.code_bytes, "temporary_bytes",
                           (json_int_t)info.scratch_bytes, "nests", (json_int_t)info.nests);
     int code = d ? cli_write_json(c, path, d) : cli_broken(c, "out of memory");
@@ -97,8 +98,8 @@ static void say_compiled(const cli *c, const job *j)
 {
     kiln_exec_info i;
     kiln_exec_info_get(j->f, &i);
-    cli_say(c, "compiled in %.1f ms at tier %d: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
-            j->compile_ms, i.tier, (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
+    cli_say(c, "%s in %.1f ms at tier %d: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
+            i.cache == KILN_CACHE_HIT ? "found in the cache" : "compiled", j->compile_ms, i.tier, (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
             (unsigned long long)i.nests, (unsigned long long)i.code_bytes);
 }
 
@@ -181,5 +182,6 @@ const cli_command cli_eval = {
     CLI_OPTIONS(options),
     .least = 1,
     .most = -1,
+    .cache = CLI_CACHE_ALWAYS,
     .run = run,
 };

@@ -27,6 +27,28 @@ static int make_context(cli *c)
     return cli_bad(c, "usage", "no target '%s': x86-64-v3, x86-64-v4 and native are known", o.target);
 }
 
+/* A home is not needed: without one nothing is kept. */
+static int pick_cache(cli *c)
+{
+    const char *dir = cli_text(c, "cache", NULL);
+    if (c->command->cache == CLI_CACHE_NEVER) dir = "none";
+    else if (!dir && (c->command->cache == CLI_CACHE_ASKED || kiln_cache_enable(c->ctx, NULL) != KILN_OK)) dir = "none";
+    return !dir || kiln_cache_enable(c->ctx, dir) == KILN_OK ? CLI_DONE : cli_fail(c);
+}
+
+static void say_cache(const cli *c)
+{
+    kiln_cache_counts n;
+    kiln_cache_counts_get(c->ctx, &n);
+    if (n.hits + n.misses == 0) return;
+    cli_say(c, "cache %s: %llu found (%llu bytes), %llu not found, %llu kept (%llu bytes)", kiln_cache_dir(c->ctx), (unsigned long long)n.hits,
+            (unsigned long long)n.bytes_read, (unsigned long long)n.misses, (unsigned long long)n.stores, (unsigned long long)n.bytes_written);
+    if (n.failures) cli_say(c, ", %llu could not be kept", (unsigned long long)n.failures);
+    if (n.refused) cli_say(c, ", %llu were damaged", (unsigned long long)n.refused);
+    if (n.evictions) cli_say(c, ", %llu left", (unsigned long long)n.evictions);
+    cli_say(c, "\n");
+}
+
 static int run_command(cli *c, int argc, char **argv)
 {
     if (!cli_parse(c, argc, argv)) return CLI_BAD;
@@ -37,7 +59,11 @@ static int run_command(cli *c, int argc, char **argv)
     c->quiet = cli_has(c, "quiet");
     c->verbose = cli_has(c, "verbose") && !c->quiet;
     int code = make_context(c);
-    return code == CLI_DONE ? c->command->run(c) : code;
+    if (code == CLI_DONE) code = pick_cache(c);
+    if (code != CLI_DONE) return code;
+    code = c->command->run(c);
+    if (c->verbose) say_cache(c);
+    return code;
 }
 
 static int dispatch(cli *c, int argc, char **argv)

@@ -209,5 +209,6 @@ const cli_command cli_run = {
     CLI_OPTIONS(options),
     .least = 1,
     .most = 1,
+    .cache = CLI_CACHE_ALWAYS,
     .run = run,
 };

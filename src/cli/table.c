@@ -28,7 +28,7 @@ const cli_option cli_common[] = {
     {"tier", 0, CLI_CHOICE, "0, 2, auto", "level of code generation; the bits of results do not depend on it", CLI_SETTING, 0},
     {"threads", 0, CLI_INT, "N", "threads of one call", CLI_SETTING | CLI_LATER, 1},
     {"seed", 0, CLI_INT, "N", "seed of everything random", CLI_SETTING | CLI_LATER, 0},
-    {"cache", 0, CLI_TEXT, "DIR", "folder of the compile cache, or none", CLI_SETTING | CLI_LATER, 0},
+    {"cache", 0, CLI_TEXT, "DIR", "folder of the compile cache, or none", CLI_SETTING, 0},
     {"quiet", 'q', CLI_FLAG, NULL, "prints results and errors only", CLI_SETTING, 0},
     {"verbose", 'v', CLI_FLAG, NULL, "says more on standard error", CLI_SETTING, 0},
     {"help", 'h', CLI_FLAG, NULL, "shows this help", 0, 0},

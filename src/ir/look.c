@@ -87,13 +87,26 @@ bool kn_jaxpr_equal(const kn_jaxpr *a, const kn_jaxpr *b)
     return true;
 }
 
-/* Feeds the hash in a fixed order; sizes come before contents, so that no two programs feed the same bytes. */
+/* Feeds a hash, or whoever asks, in a fixed order; sizes come before contents, so that no two programs feed the same bytes. */
 typedef struct feed {
     XXH3_state_t state;
+    kn_feed_fn to; /* NULL: the hash */
+    void *ud;
 } feed;
 
-static void put(feed *f, const void *p, size_t n) { XXH3_128bits_update(&f->state, p, n); }
-static void put_u64(feed *f, uint64_t v) { put(f, &v, sizeof v); }
+static void put(feed *f, const void *p, size_t n)
+{
+    if (f->to) f->to(f->ud, p, n);
+    else XXH3_128bits_update(&f->state, p, n);
+}
+static void put_u64(feed *f, uint64_t v) /* seven bits a byte, the last byte below 128 */
+{
+    unsigned char s[10];
+    size_t n = 0;
+    for (; v >= 128; v >>= 7) s[n++] = (unsigned char)(v | 128);
+    s[n++] = (unsigned char)v;
+    put(f, s, n);
+}
 static void put_text(feed *f, const char *s)
 {
     put_u64(f, strlen(s));
@@ -144,13 +157,19 @@ static void put_atom(feed *f, const kn_jaxpr *j, kn_atom a)
     put(f, bits, sizeof bits);
 }
 
+static void put_contents(feed *f, const kiln_array *a)
+{
+    XXH128_hash_t h = XXH3_128bits(a->data, a->bytes);
+    put(f, &h, sizeof h);
+}
+
 static void put_jaxpr(feed *f, const kn_jaxpr *j)
 {
     put_u64(f, (uint64_t)j->nin << 32 | j->nconsts);
     put_u64(f, (uint64_t)j->neqns << 32 | j->nout);
     for (uint32_t i = 0; i < j->nin; i++) put_type(f, kn_type_of(j, j->in[i]));
     for (uint32_t i = 0; i < j->nconsts; i++)
-        if (j->consts[i]) put(f, j->consts[i]->data, j->consts[i]->bytes);
+        if (j->consts[i]) put_contents(f, j->consts[i]);
         else put_text(f, "hole");
     for (uint32_t k = 0; k < j->neqns; k++) {
         const kn_eqn *e = &j->eqns[k];
@@ -174,15 +193,21 @@ static kn_hash digest(const feed *f)
 
 kn_hash kn_jaxpr_hash(const kn_jaxpr *j)
 {
-    feed f;
+    feed f = {.to = NULL};
     XXH3_128bits_reset(&f.state);
     put_jaxpr(&f, j);
     return digest(&f);
 }
 
+void kn_jaxpr_feed(const kn_jaxpr *j, kn_feed_fn to, void *ud)
+{
+    feed f = {.to = to, .ud = ud};
+    put_jaxpr(&f, j);
+}
+
 uint64_t kn_param_hash(const kn_param *p, uint64_t seed)
 {
-    feed f;
+    feed f = {.to = NULL};
     XXH3_INITSTATE(&f.state); /* a reset with a seed reads the seed before */
     XXH3_128bits_reset_withSeed(&f.state, seed);
     put_param(&f, p);

@@ -19,7 +19,8 @@ enum {
     KN_SHARES_NAMES = 1u << 7, /* printing: variables of the body `jaxpr` take the names of the operands and results (jit) */
     KN_JVP_WHOLE = 1u << 8,    /* the jvp rule makes the primal results too: control flow, calls */
     KN_ACCUMULATES = 1u << 9,  /* the transpose rule adds to the cotangents that ct_in holds on entry */
-    KN_BY_PARTS = 1u << 10     /* of complex numbers: the same of each part */
+    KN_BY_PARTS = 1u << 10,    /* of complex numbers: the same of each part */
+    KN_TRANSIENT = 1u << 11    /* stands in programs only while they are transformed: no sample, never run */
 };
 
 /* How a base primitive becomes loops. */
@@ -49,6 +50,7 @@ enum {
     KN_PARAM_FROM_RESULT = 1u << 2, /* never printed: follows from the type of the result */
     KN_PARAM_HIDE_EMPTY = 1u << 3,  /* not printed when an empty tuple */
     KN_PARAM_INTERNAL = 1u << 4,    /* never printed: follows from the other parameters and operands */
+    KN_PARAM_RULE = 1u << 6,        /* never printed: what transformations make of the equation */
     KN_PARAM_FIRST = 1u << 5        /* its bodies are met before those of the others when shared bodies are named (while's cond) */
 };
 
@@ -134,10 +136,16 @@ struct kn_rules {
     kiln_status (*jvp)(const kn_rules *r, const kn_jaxpr *body, const bool *nonzero, const bool *wanted, const kn_jaxpr **out,
                        bool *nonzero_out);
     /* The transpose of a body that is linear in the arguments `linear`. Arguments of `out`: the others, then the cotangents of the
-     * results ct_nonzero; results: the cotangents of the linear arguments that have nonzero_out (one flag an argument; wanted,
-     * which may be NULL, forces them). */
+     * results ct_nonzero, then what has been found so far for the linear arguments `onto`, to which it adds; results: the
+     * cotangents of the linear arguments that have nonzero_out (one flag an argument). wanted: arguments whose cotangent must be
+     * a value. wanted and onto may be NULL. */
     kiln_status (*transpose)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const bool *wanted,
-                             const kn_jaxpr **out, bool *nonzero_out);
+                             const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+    /* The same of any body, which is divided into what depends on the arguments `linear` and the rest first. */
+    kiln_status (*pull_back)(const kn_rules *r, const kn_jaxpr *body, const bool *linear, const bool *ct_nonzero, const bool *wanted,
+                             const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+    /* Which results depend on the arguments `on`. */
+    kiln_status (*depends)(const kn_rules *r, const kn_jaxpr *body, const bool *on, bool *out);
     void *memo; /* of the transformation that runs */
     /* The body over `size` lanes. lanes: arguments that have a lane axis, as their axis 0; wanted (may be NULL): results that must have
      * one. lanes_out: results that have it, as their axis 0. */

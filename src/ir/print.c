@@ -261,6 +261,7 @@ static kiln_status print_value(printer *p, const kn_param *v, body *called)
 
 static bool shows(const printer *p, const kn_param_spec *s, const kn_param *v)
 {
+    if (s->flags & KN_PARAM_RULE) return false;
     bool implied = s->flags & (KN_PARAM_FROM_RESULT | KN_PARAM_INTERNAL);
     if (implied) return p->old && v->kind != KN_P_NONE;
     if ((s->flags & KN_PARAM_HIDE_NONE) && v->kind == KN_P_NONE) return false;

@@ -89,7 +89,7 @@ static kiln_status visit(finder *f, const kn_jaxpr *j)
         KILN_TRY(name_of(f, e));
         for (unsigned first = KN_PARAM_FIRST;; first = 0) {
             for (uint32_t i = 0; i < e->prim->nparams; i++)
-                if ((e->prim->params[i].flags & KN_PARAM_FIRST) == first) meet_param(f, &e->params[i]);
+                if ((e->prim->params[i].flags & KN_PARAM_FIRST) == first && !(e->prim->params[i].flags & KN_PARAM_RULE)) meet_param(f, &e->params[i]);
             if (!first) break;
         }
         KILN_TRY(f->status);

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dot_general in the order of numerics 4: chains of fma in blocks of 256, or lanes where a matrix streams past a vector. */
-#include "rt/dot.h"
+#include "loop/product.h"
 
 #include "loop/fold.h"
-#include "loop/maker.h"
-#include "prim/dot.h"
-
-typedef struct product {
-    frame *f;
-    const kn_eqn *e;
-    place *side[2];
-    kiln_type type[2], y;
-    kn_dot_dims dims;
-    kn_dot_order order;
-    uint32_t slot;
-} product;
 
 static bool listed(const int64_t *axes, uint32_t n, uint32_t d)
 {
@@ -23,43 +11,56 @@ static bool listed(const int64_t *axes, uint32_t n, uint32_t d)
     return false;
 }
 
-/* Indices of one operand: batch and free dimensions from the result's index. */
-static void outer_index(const product *p, int side, const kn_lv *out, kn_lv *ix)
+bool product_contracts(const product *p, int side, uint32_t d) { return listed(p->dims.contract[side], p->dims.n_contract, d); }
+bool product_batches(const product *p, int side, uint32_t d) { return listed(p->dims.batch[side], p->dims.n_batch, d); }
+
+void product_outer(const product *p, int side, const kn_lv *out, kn_lv *ix)
 {
     uint32_t nb = p->dims.n_batch, at = nb;
     if (side == 1) at += p->type[0].rank - nb - p->dims.n_contract;
     for (uint32_t k = 0; k < nb; k++) ix[p->dims.batch[side][k]] = out[k];
     for (uint32_t d = 0; d < p->type[side].rank; d++)
-        if (!listed(p->dims.batch[side], nb, d) && !listed(p->dims.contract[side], p->dims.n_contract, d)) ix[d] = out[at++];
+        if (!product_batches(p, side, d) && !product_contracts(p, side, d)) ix[d] = out[at++];
 }
 
-static kn_lv factor(maker *m, const product *p, int side, kn_lv *ix, kn_lv k)
+/* Are the contracting dimensions neighbours in memory, in their order? Then an index along the last runs on through all of them. */
+static bool runs_on(const product *p, int side)
+{
+    if (p->side[side]->kind != PLACE_MEMORY) return false;
+    for (uint32_t c = 0; c + 1 < p->dims.n_contract; c++)
+        if (p->dims.contract[side][c + 1] != p->dims.contract[side][c] + 1) return false;
+    return true;
+}
+
+kn_lv product_factor(maker *m, const product *p, int side, kn_lv *ix, kn_lv k)
 {
     int64_t sizes[MAX_RANK] = {0};
     kn_lv parts[MAX_RANK];
     uint32_t n = p->dims.n_contract;
     for (uint32_t c = 0; c < n; c++) sizes[c] = p->type[side].dims[p->dims.contract[side][c]];
-    split_index(m, k, n, sizes, parts);
+    bool plain = runs_on(p, side);
+    for (uint32_t c = 0; plain && c < n; c++) parts[c] = c + 1 < n ? lv_int(m, 0) : k;
+    if (!plain) split_index(m, k, n, sizes, parts);
     for (uint32_t c = 0; c < n; c++) ix[p->dims.contract[side][c]] = parts[c];
     kn_lv v = element_of(m, p->side[side], ix);
     kiln_dtype d = p->type[side].dtype;
     return d == p->order.accumulator ? v : lv_sop(m, KN_S_convert, d, p->order.accumulator, v, 0, 0);
 }
 
-static kn_lv multiply_add(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc)
+kn_lv product_step(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc)
 {
     kiln_dtype d = p->order.accumulator;
     if (kiln_dtype_kind(d) == 'f') return lv_sop(m, KN_S_fma, d, d, x, y, acc);
     return lv_sop(m, KN_S_add, d, d, acc, lv_sop(m, KN_S_mul, d, d, x, y, 0), 0);
 }
 
-static kn_lv zero(maker *m, const product *p) { return lv_const(m, p->order.accumulator, kn_reduce_identity(KN_S_add, p->order.accumulator)); }
+kn_lv product_zero(maker *m, const product *p) { return lv_const(m, p->order.accumulator, kn_reduce_identity(KN_S_add, p->order.accumulator)); }
 
 static kn_lv chain(maker *m, const product *p, kn_lv *a, kn_lv *b, kn_lv lo, kn_lv hi)
 {
-    kn_lv start = zero(m, p), s, k = open_loop_between(m, lo, hi, 0, p->order.k, 0, &s);
+    kn_lv start = product_zero(m, p), s, k = open_loop_between(m, lo, hi, 0, p->order.k, 0, &s);
     kn_lv acc = add_carry(m, s, start);
-    return close_carry_loop(m, s, multiply_add(m, p, factor(m, p, 0, a, k), factor(m, p, 1, b, k), acc));
+    return close_carry_loop(m, s, product_step(m, p, product_factor(m, p, 0, a, k), product_factor(m, p, 1, b, k), acc));
 }
 
 static kn_lv in_lanes(maker *m, const product *p, kn_lv *a, kn_lv *b)
@@ -67,7 +68,7 @@ static kn_lv in_lanes(maker *m, const product *p, kn_lv *a, kn_lv *b)
     kiln_dtype d = p->order.accumulator;
     bool fused = kiln_dtype_kind(d) == 'f';
     kn_lv s, k = open_lanes(m, p->order.run.n, (uint32_t)p->order.run.lanes, p->order.run.block, fused ? KN_S_fma : KN_S_add, d, &s);
-    kn_lv x = factor(m, p, 0, a, k), y = factor(m, p, 1, b, k);
+    kn_lv x = product_factor(m, p, 0, a, k), y = product_factor(m, p, 1, b, k);
     if (!fused) x = lv_sop(m, KN_S_mul, d, d, x, y, 0);
     return close_lanes(m, s, x, fused ? y : 0, d);
 }
@@ -80,15 +81,15 @@ static kn_lv rounded(maker *m, const product *p, kn_lv v)
 static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
 {
     kn_lv a[MAX_RANK], b[MAX_RANK], v;
-    outer_index(p, 0, out, a);
-    outer_index(p, 1, out, b);
+    product_outer(p, 0, out, a);
+    product_outer(p, 1, out, b);
     if (p->order.k == 0) return lv_const(m, p->y.dtype, (kn_scalar){.c = {0, 0}});
     if (p->order.lanes) {
         v = in_lanes(m, p, a, b);
     } else if (p->order.k <= KN_DOT_BLOCK) {
         v = chain(m, p, a, b, lv_int(m, 0), lv_int(m, p->order.k));
     } else {
-        kn_lv start = zero(m, p), s, block = open_loop(m, 0, (p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &s);
+        kn_lv start = product_zero(m, p), s, block = open_loop(m, 0, (p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &s);
         kn_lv total = add_carry(m, s, start), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
         kn_lv hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->order.k), 0);
         kn_lv part = chain(m, p, a, b, lo, hi);
@@ -97,13 +98,19 @@ static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
     return rounded(m, p, v);
 }
 
+static void store_rounded(maker *m, const product *p, const kn_lv *out, kn_lv v)
+{
+    unsigned bits = (unsigned)kiln_dtype_bytes(p->y.dtype) * 8;
+    if (bits > m->widest) m->widest = bits;
+    lv_store(m, p->slot, linear_index(m, p->y, out), v);
+}
+
+void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc) { store_rounded(m, p, out, rounded(m, p, acc)); }
+
 static void dot_body(maker *m, void *ud, const kn_lv *ix)
 {
     product *p = ud;
-    kn_lv v = dot_at(m, p, ix);
-    unsigned bits = (unsigned)kiln_dtype_bytes(p->y.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
-    lv_store(m, p->slot, linear_index(m, p->y, ix), v);
+    store_rounded(m, p, ix, dot_at(m, p, ix));
 }
 
 /* Everything in registers: the same chains, written out. */
@@ -115,18 +122,18 @@ static void dot_registers(maker *m, const product *p)
     kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), *t = KN_NEWN(&m->temp, kn_lv, lanes + 1);
     if (!MAKER_TRY_MEM(m, v && t)) return;
     for (int64_t q = 0; q < n && m->status == KILN_OK; q++) {
-        kn_lv out[MAX_RANK], a[MAX_RANK], b[MAX_RANK], acc = zero(m, p);
+        kn_lv out[MAX_RANK], a[MAX_RANK], b[MAX_RANK], acc = product_zero(m, p);
         int64_t rest = q;
         for (uint32_t r = p->y.rank; r-- > 0;) {
             out[r] = lv_int(m, rest % p->y.dims[r]);
             rest /= p->y.dims[r];
         }
-        outer_index(p, 0, out, a);
-        outer_index(p, 1, out, b);
+        product_outer(p, 0, out, a);
+        product_outer(p, 1, out, b);
         for (int64_t k = 0; k < p->order.k; k++) {
-            kn_lv x = factor(m, p, 0, a, lv_int(m, k)), y = factor(m, p, 1, b, lv_int(m, k));
-            if (p->order.lanes) t[k % lanes] = multiply_add(m, p, x, y, k < lanes ? zero(m, p) : t[k % lanes]);
-            else acc = multiply_add(m, p, x, y, acc);
+            kn_lv x = product_factor(m, p, 0, a, lv_int(m, k)), y = product_factor(m, p, 1, b, lv_int(m, k));
+            if (p->order.lanes) t[k % lanes] = product_step(m, p, x, y, k < lanes ? product_zero(m, p) : t[k % lanes]);
+            else acc = product_step(m, p, x, y, acc);
         }
         if (p->order.k == 0) acc = lv_const(m, d, (kn_scalar){.c = {0, 0}});
         else if (p->order.lanes) acc = fold_lanes(m, KN_S_add, d, t, lanes, p->order.run.lanes);
@@ -160,6 +167,6 @@ void emit_dot(maker *m, frame *f, const kn_eqn *e)
         return;
     }
     p.slot = slot_for(m, f, e->out[0]);
-    if (kiln_type_size(p.y) > 0) make_nest(m, p.y.rank, p.y.dims, !p.order.lanes, dot_body, &p);
+    if (kiln_type_size(p.y) > 0 && !emit_tiles(m, &p)) make_nest(m, p.y.rank, p.y.dims, !p.order.lanes, dot_body, &p);
     put_memory(m, f, e->out[0], p.slot);
 }

@@ -109,6 +109,7 @@ kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v)
     if (found) return found;
     value_facts f = {.block = m->open.v[0].id, .lo = INT64_MIN, .hi = INT64_MAX};
     if (d == KILN_I64) f.lo = f.hi = f.offset = v.i;
+    if (d == KILN_I32) f.lo = f.hi = bits.i;
     kn_lv n = add_inst(m, i, f);
     if (n) {
         append_at(m, 0, n);
@@ -205,6 +206,31 @@ static value_facts index_facts(const maker *m, kn_sop op, kn_lv a, kn_lv b)
     return f;
 }
 
+/* Does the comparison come out the same for all values that the operands may have? 0: no, 1: true, -1: false. */
+static int decided(kn_sop op, const value_facts *x, const value_facts *y)
+{
+    switch (op) {
+    case KN_S_lt: return x->hi < y->lo ? 1 : x->lo >= y->hi ? -1 : 0;
+    case KN_S_le: return x->hi <= y->lo ? 1 : x->lo > y->hi ? -1 : 0;
+    case KN_S_gt: return decided(KN_S_lt, y, x);
+    case KN_S_ge: return decided(KN_S_le, y, x);
+    default: return 0;
+    }
+}
+
+/* What bounds of the operands say: a comparison that is decided, an extremum that is one of the two. 0: nothing. */
+static kn_lv fold_bounds(maker *m, kn_sop op, kn_lv a, kn_lv b)
+{
+    const value_facts x = m->facts.v[a], y = m->facts.v[b];
+    int d = decided(op, &x, &y);
+    if (d) return lv_const(m, KILN_BOOL, (kn_scalar){.b = d > 0});
+    if (op == KN_S_max && x.lo >= y.hi) return a;
+    if (op == KN_S_max && y.lo >= x.hi) return b;
+    if (op == KN_S_min && x.hi <= y.lo) return a;
+    if (op == KN_S_min && y.hi <= x.lo) return b;
+    return 0;
+}
+
 static uint32_t home(const maker *m, const kn_lv *operands, int n)
 {
     uint32_t depth = barrier_depth(m);
@@ -221,6 +247,10 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
         bool done;
         kn_lv folded = fold_index(m, op, a, b, &done);
         if (done || failed(m)) return folded;
+    }
+    if ((d == KILN_I64 || d == KILN_I32) && arity == 2) {
+        kn_lv folded = fold_bounds(m, op, a, b);
+        if (folded || failed(m)) return folded;
     }
     kiln_dtype result = kn_sops[op].result == 'b' ? KILN_BOOL : kn_sops[op].result == 'c' ? to : d;
     if ((op == KN_S_convert || op == KN_S_bitcast) && d == to) return a;
@@ -241,8 +271,13 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
     if (found) return found;
     kn_lv operands[3] = {i.a, i.b, i.c};
     uint32_t depth = home(m, operands, arity);
-    value_facts f = result == KILN_I64 && d == KILN_I64 ? index_facts(m, op, a, b) : (value_facts){.lo = INT64_MIN, .hi = INT64_MAX};
-    if (op == KN_S_convert && result == KILN_I64 && d == KILN_I32) f.lo = INT32_MIN, f.hi = INT32_MAX;
+    bool whole = result == d && (d == KILN_I64 || d == KILN_I32);
+    value_facts f = whole ? index_facts(m, op, a, b) : (value_facts){.lo = INT64_MIN, .hi = INT64_MAX};
+    if (d == KILN_I32 && result == KILN_I32 && (f.lo < INT32_MIN || f.hi > INT32_MAX)) f.lo = INT64_MIN, f.hi = INT64_MAX; /* may wrap */
+    if (op == KN_S_convert && result == KILN_I64 && d == KILN_I32) {
+        f.lo = m->facts.v[a].lo > INT32_MIN ? m->facts.v[a].lo : INT32_MIN;
+        f.hi = m->facts.v[a].hi < INT32_MAX ? m->facts.v[a].hi : INT32_MAX;
+    }
     f.depth = depth;
     f.block = m->open.v[depth].id;
     int64_t y;

@@ -3,7 +3,7 @@
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind,
  * call.c the calls of routines on whole arrays, sort.c sorts
- * by a comparator. */
+ * by a comparator, merge.c makes one loop of neighbours over the same rows. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -232,5 +232,9 @@ void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v);
 /* nest.c: loops over `dims`, cut where rules ask; body(ix) is called once a piece with the innermost loop open. */
 typedef void (*nest_body)(maker *m, void *ud, const kn_lv *ix);
 void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_body body, void *ud);
+
+
+/* merge.c: neighbouring loops over the same rows become one. */
+void merge_loops(maker *m);
 
 #endif

@@ -2,6 +2,7 @@
 /* Exponentially scaled modified Bessel functions of the first kind: composites. Up to 31/4 the power series' shape (DLMF 10.25.2),
  * I0(x) = 1 + y P(y), I1(x) = x/2 (1 + y Q(y)) of y = x^2/4, whose terms are all positive; beyond, exp(-x) I(x) sqrt(x) is a
  * polynomial in 1/x (the shape of DLMF 10.40.1), taken in 1/x - 1/16. */
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -51,6 +52,16 @@ static kn_atom i1e(formula *f, const kn_atom *x)
 
 FORMULA_RULE(i0e, i0e)
 FORMULA_RULE(i1e, i1e)
+
+KN_JVP1(bessel_i0e, D_MUL(g, D_SUB(D_F(bessel_i1e, x), D_MUL(D_F(sign, x), ans))))
+/* i0e(x) - i1e(x) (sign x + 1/x), 1/2 at 0. */
+static kn_atom slope1(kn_low *l, kn_atom x, kn_atom ans, kiln_dtype d)
+{
+    kn_atom zero = kn_low2(l, &kn_prim_eq, x, D_NUM(0)), safe = kn_low_select(l, zero, D_NUM(1), x);
+    kn_atom far = D_SUB(D_F(bessel_i0e, safe), D_MUL(ans, D_ADD(D_F(sign, safe), D_DIV(D_NUM(1), safe))));
+    return kn_low_select(l, zero, D_NUM(0.5), far);
+}
+KN_JVP1(bessel_i1e, D_MUL(g, slope1(l, x, ans, d)))
 
 KILN_PRIM(bessel_i0e) = SPECIAL(bessel_i0e, i0e, 1, "exp(-|x|) I0(x), the modified Bessel function of order 0. Within 4 ULP.");
 KILN_PRIM(bessel_i1e) = SPECIAL(bessel_i1e, i1e, 1, "exp(-|x|) I1(x), the modified Bessel function of order 1. Within 4 ULP.");

@@ -5,6 +5,7 @@
  * a u + b v = 0 and its logarithm is -a (u - log(1+u)) - b (v - log(1+v)) plus logarithms of roots and the remainders of
  * Stirling's formula. Where b < 1/10 and a (1-x) < 1, next to 1, the fraction is slow: 1 - I is the power series of y = 1 - x,
  * y^b/(b B(a, b)) times the sum of b (1-a)_n y^n/(n! (b+n)) (8.17.7, 15.2.1). */
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -86,6 +87,20 @@ static kn_atom betainc_of(formula *f, const kn_atom *operand)
 }
 
 FORMULA_RULE(betainc, betainc_of)
+
+/* In x only: exp((b - 1) log(1 - x) + (a - 1) log x - log B(a, b)). */
+static kiln_status jvp_regularized_incomplete_beta(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    if (dx[0] != KN_SYMBOLIC_ZERO || dx[1] != KN_SYMBOLIC_ZERO)
+        return kn_fail(b->ctx, KILN_UNSUPPORTED, "regularized_incomplete_beta has a derivative in its third operand only");
+    kn_low low = {b, KILN_OK}, *l = &low;
+    kiln_dtype d = kn_out_type(j, e, 0).dtype;
+    kn_atom log_beta = D_SUB(D_ADD(D_F(lgamma, x[0]), D_F(lgamma, x[1])), D_F(lgamma, D_ADD(x[0], x[1])));
+    kn_atom right = D_MUL(D_SUB(x[1], D_NUM(1)), D_F(log1p, D_NEG(x[2]))), left = D_MUL(D_SUB(x[0], D_NUM(1)), D_F(log, x[2]));
+    dy[0] = kn_derive_spread(l, D_MUL(dx[2], D_F(exp, D_SUB(D_ADD(right, left), log_beta))), kn_out_type(j, e, 0));
+    return low.status;
+}
 
 KILN_PRIM(regularized_incomplete_beta) = SPECIAL(regularized_incomplete_beta, betainc, 3,
                                                  "Regularized incomplete beta function of a, b and x: the integral of t^(a-1) (1-t)^(b-1) from 0 to x over "

@@ -4,6 +4,7 @@
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 #define BINARY(id, sop, rule, more, text) BINARY_OF(id, sop, rule, more, kn_batch_elementwise, text)
@@ -12,6 +13,8 @@
         .name = #id, .nin = 2, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
         .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
         .lower_complex = kn_lower_complex,                                                                            \
+        .jvp = jvp_##id,                                                                                               \
+        .transpose = transpose_##id,                                                                                   \
         .batch = (batch_rule),                                                                                        \
         .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
@@ -44,6 +47,95 @@ static kiln_status type_add_any(kn_typing *t)
         return kn_fail(t->ctx, KILN_SHAPE, "add_any needs equal types, %s and %s given", kn_type_show(t->in[0]).s,
                        kn_type_show(t->in[1]).s);
     return kn_type_nary_number(t);
+}
+
+/* ---- derivatives ---- */
+
+KN_JVP2(add, g, g)
+KN_JVP2(add_any, g, g)
+KN_JVP2(sub, g, D_NEG(g))
+KN_JVP2(mul, D_MUL(g, y), D_MUL(x, g))
+KN_JVP2(div, D_DIV(g, y), D_MUL(g, D_NEG(D_DIV(ans, y))))
+
+/* -trunc(x/y) of the divisor. */
+static kn_atom rem_divisor(kn_low *l, kn_atom g, kn_atom x, kn_atom y)
+{
+    kn_atom q = D_DIV(x, y);
+    return D_MUL(g, D_NEG(D_MUL(D_F(sign, q), D_F(floor, D_F(abs, q)))));
+}
+KN_JVP2(rem, g, rem_divisor(l, g, x, y))
+
+/* Where a is the result: 1, or one half where both operands are. */
+static kn_atom share(kn_low *l, kn_atom a, kn_atom b, kn_atom ans, kiln_dtype d)
+{
+    kn_atom mine = kn_low2(l, &kn_prim_eq, a, ans), too = kn_low2(l, &kn_prim_eq, b, ans);
+    return kn_low_select(l, mine, kn_low_select(l, too, D_NUM(0.5), D_NUM(1)), D_NUM(0));
+}
+KN_JVP2(min, D_MUL(g, share(l, x, y, ans, d)), D_MUL(g, share(l, y, x, ans, d)))
+KN_JVP2(max, D_MUL(g, share(l, x, y, ans, d)), D_MUL(g, share(l, y, x, ans, d)))
+
+static kn_atom square_size(kn_low *l, kn_atom x, kn_atom y) { return D_ADD(D_MUL(x, x), D_MUL(y, y)); }
+KN_JVP2(atan2, D_MUL(g, D_DIV(y, square_size(l, x, y))), D_MUL(g, D_DIV(D_NEG(x), square_size(l, x, y))))
+
+#define jvp_and NULL
+#define jvp_or NULL
+#define jvp_xor NULL
+#define jvp_shift_left NULL
+#define jvp_shift_right_logical NULL
+#define jvp_shift_right_arithmetic NULL
+#define jvp_eq kn_jvp_zero
+#define jvp_ne kn_jvp_zero
+#define jvp_lt kn_jvp_zero
+#define jvp_le kn_jvp_zero
+#define jvp_gt kn_jvp_zero
+#define jvp_ge kn_jvp_zero
+#define transpose_rem NULL
+#define transpose_min NULL
+#define transpose_max NULL
+#define transpose_atan2 NULL
+#define transpose_and NULL
+#define transpose_or NULL
+#define transpose_xor NULL
+#define transpose_shift_left NULL
+#define transpose_shift_right_logical NULL
+#define transpose_shift_right_arithmetic NULL
+#define transpose_eq NULL
+#define transpose_ne NULL
+#define transpose_lt NULL
+#define transpose_le NULL
+#define transpose_gt NULL
+#define transpose_ge NULL
+
+static kiln_status transpose_sum(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct, kn_atom *ct_in, bool minus)
+{
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (x[i] != KN_LINEAR) continue;
+        kn_atom part = kn_derive_gather(&l, ct[0], kn_in_type(j, e, i));
+        ct_in[i] = i && minus ? kn_derive_neg(&l, part) : part;
+    }
+    return l.status;
+}
+static kiln_status transpose_add(KN_TRANSPOSE_ARGS) { return (void)r, transpose_sum(b, j, e, x, ct, ct_in, false); }
+static kiln_status transpose_add_any(KN_TRANSPOSE_ARGS) { return (void)r, transpose_sum(b, j, e, x, ct, ct_in, false); }
+static kiln_status transpose_sub(KN_TRANSPOSE_ARGS) { return (void)r, transpose_sum(b, j, e, x, ct, ct_in, true); }
+static kiln_status transpose_mul(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    uint32_t i = x[0] == KN_LINEAR ? 0 : 1;
+    if (x[1 - i] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "mul: both operands are linear");
+    kn_atom in[2] = {i ? x[0] : ct[0], i ? ct[0] : x[1]};
+    ct_in[i] = kn_derive_gather(&l, kn_low2(&l, &kn_prim_mul, in[0], in[1]), kn_in_type(j, e, i));
+    return l.status;
+}
+static kiln_status transpose_div(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    if (x[1] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "div: not linear in the divisor");
+    ct_in[0] = kn_derive_gather(&l, kn_low2(&l, &kn_prim_div, ct[0], x[1]), kn_in_type(j, e, 0));
+    return l.status;
 }
 
 KILN_PRIM(add) = BINARY(add, add, kn_type_nary_number, KN_COMMUTES, "Sum; integers wrap.");
@@ -91,6 +183,8 @@ KILN_PRIM(mul) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_mul,
     .eval = kn_eval_sop,
+    .jvp = jvp_mul,
+    .transpose = transpose_mul,
     .element = kn_element_sop,
     .lower_complex = kn_lower_complex,
     .batch = kn_batch_elementwise,
@@ -125,6 +219,26 @@ static kn_lv element_pow(kn_element *m, const kn_eqn *e, uint32_t result, const 
     return m->op(m, KN_S_pow, d, d, x, y, 0);
 }
 
+/* y x^(y-1), 0 for an integer y = 0; log(x) x^y, with log(0) taken as 0. */
+static kn_atom pow_base(kn_low *l, kn_atom g, kn_atom x, kn_atom y, kiln_dtype d)
+{
+    if (l->status != KILN_OK) return g;
+    kiln_dtype by = kn_build_type(l->b, y).dtype;
+    if (by == d) return D_MUL(g, D_MUL(y, kn_low2(l, &kn_prim_pow, x, D_SUB(y, D_NUM(1)))));
+    kn_atom none = kn_low2(l, &kn_prim_eq, y, kn_low_num(l, by, 0));
+    kn_atom less = kn_low_select(l, none, kn_low_num(l, by, 1), D_SUB(y, kn_low_num(l, by, 1)));
+    kn_atom slope = D_MUL(kn_low_convert(l, y, d), kn_low2(l, &kn_prim_pow, x, less));
+    if (l->status != KILN_OK) return g;
+    kiln_type t = kn_build_type(l->b, slope);
+    return D_MUL(g, kn_low_select(l, kn_low_in_shape(l, none, t), D_NUM(0), slope));
+}
+static kn_atom pow_exponent(kn_low *l, kn_atom g, kn_atom x, kn_atom ans, kiln_dtype d)
+{
+    kn_atom zero = kn_low2(l, &kn_prim_eq, x, D_NUM(0));
+    return D_MUL(g, D_MUL(D_F(log, kn_low_select(l, zero, D_NUM(1), x)), ans));
+}
+KN_JVP2(pow, pow_base(l, g, x, y, d), pow_exponent(l, g, x, ans, d))
+
 KILN_PRIM(pow) = {
     .name = "pow",
     .nin = 2,
@@ -133,6 +247,7 @@ KILN_PRIM(pow) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_pow,
     .eval = eval_pow,
+    .jvp = jvp_pow,
     .element = element_pow,
     .lower_complex = kn_lower_complex,
     .batch = kn_batch_elementwise,

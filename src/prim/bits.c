@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements as bits: bitcast_convert_type, reduce_precision, nextafter, the total order of floats. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
@@ -167,6 +168,7 @@ KILN_PRIM(bitcast_convert_type) = {
     KN_PARAMS(bitcast_params),
     .loop = KN_LOOP_ELEMENT,
     .type = type_bitcast,
+    .jvp = kn_jvp_zero,
     .eval = eval_bitcast,
     .element = element_bitcast,
     .lower_complex = lower_complex_bitcast,
@@ -226,6 +228,7 @@ TOTAL(lt_to, lt)
 #define ORDER(id, text)                                                                                               \
     {                                                                                                                  \
         .name = #id, .nin = 2, .nout = 1, .flags = KN_LEVEL_TRACED, .type = type_total, .lower = lower_##id,           \
+        .jvp = kn_jvp_zero,                                                                                            \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
@@ -313,6 +316,8 @@ static kiln_status lower_precision(const kn_rules *r, kn_build *b, const kn_jaxp
     y[0] = kn_low_select(&l, nan, stays, result);
     return l.status;
 }
+static kiln_status transpose_precision(KN_TRANSPOSE_ARGS) { return (void)r, (void)j, (void)x, kn_build_eqn(b, e->prim, e->params, ct, 1, ct_in, 1); }
+
 KILN_PRIM(reduce_precision) = {
     .name = "reduce_precision",
     .nin = 1,
@@ -320,6 +325,8 @@ KILN_PRIM(reduce_precision) = {
     .flags = KN_LEVEL_TRACED,
     KN_PARAMS(precision_params),
     .type = type_precision,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_precision,
     .lower = lower_precision,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_reduce_precision,

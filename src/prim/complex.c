@@ -2,6 +2,7 @@
 /* Complex numbers from parts and back; two functions of real numbers that formulas of complex ones need. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -25,6 +26,15 @@ static kiln_status eval_complex(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e,
 {
     return kn_eval_map(ev, j, e, in, out[0], complex_map);
 }
+/* Cotangents are not conjugated: c pairs with t as Re(c t). */
+static kiln_status transpose_complex(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    if (x[0] == KN_LINEAR) ct_in[0] = kn_derive_gather(&l, kn_low1(&l, &kn_prim_real, ct[0]), kn_in_type(j, e, 0));
+    if (x[1] == KN_LINEAR) ct_in[1] = kn_derive_gather(&l, kn_derive_neg(&l, kn_low1(&l, &kn_prim_imag, ct[0])), kn_in_type(j, e, 1));
+    return l.status;
+}
 KILN_PRIM(complex) = {
     .name = "complex",
     .nin = 2,
@@ -33,6 +43,8 @@ KILN_PRIM(complex) = {
     .loop = KN_LOOP_PARTS,
     .type = type_complex,
     .eval = eval_complex,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_complex,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
     .doc = "The complex number of a real and an imaginary part.",
@@ -53,6 +65,15 @@ static kiln_status eval_part(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
 {
     return kn_eval_map(ev, j, e, in, out[0], part_map);
 }
+static kiln_status transpose_part(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    bool imaginary = e->prim->name[0] == 'i';
+    kn_atom zero = kn_derive_value(&l, KN_SYMBOLIC_ZERO, kn_out_type(j, e, 0));
+    ct_in[0] = imaginary ? kn_low2(&l, &kn_prim_complex, zero, kn_derive_neg(&l, ct[0])) : kn_low2(&l, &kn_prim_complex, ct[0], zero);
+    return l.status;
+}
 static kn_lv element_part(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)
 {
     (void)result;
@@ -61,7 +82,9 @@ static kn_lv element_part(kn_element *m, const kn_eqn *e, uint32_t result, const
 #define PART(id, text)                                                                                                \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE, .loop = KN_LOOP_ELEMENT, .type = type_part,         \
-        .eval = eval_part, .element = element_part, .batch = kn_batch_elementwise, .sample = kn_sample_complex,        \
+        .eval = eval_part,                                                                                             \
+        .jvp = kn_jvp_linear, .transpose = transpose_part,                                                             \
+        .element = element_part, .batch = kn_batch_elementwise, .sample = kn_sample_complex,                           \
         .doc = (text)                                                                                                  \
     }
 KILN_PRIM(real) = PART(real, "The real part.");
@@ -86,6 +109,15 @@ static kiln_status lower_conj(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     else y[0] = kn_low2(&l, &kn_prim_complex, kn_low1(&l, &kn_prim_real, x[0]), kn_low1(&l, &kn_prim_neg, kn_low1(&l, &kn_prim_imag, x[0])));
     return l.status;
 }
+static kiln_status transpose_conj(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_dtype d = kn_in_type(j, e, 0).dtype;
+    if (kiln_dtype_kind(d) == 'c') ct_in[0] = kn_low_op(&l, e->prim, &KN_DTYPE(d), ct, 1);
+    else ct_in[0] = kn_low1(&l, &kn_prim_real, ct[0]);
+    return l.status;
+}
 KILN_PRIM(conj) = {
     .name = "conj",
     .nin = 1,
@@ -93,6 +125,8 @@ KILN_PRIM(conj) = {
     .flags = KN_ELEMENTWISE | KN_LEVEL_TRACED,
     KN_PARAMS(conj_params),
     .type = type_conj,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_conj,
     .lower = lower_conj,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_complex,
@@ -104,6 +138,20 @@ static kiln_status type_reals(kn_typing *t)
     KILN_TRY(kn_typing_kinds(t, 0, "f"));
     return kn_type_nary_number(t);
 }
+KN_JVP2(hypot, D_MUL(g, D_DIV(x, ans)), D_MUL(g, D_DIV(y, ans)))
+static kiln_status jvp_fma(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_out_type(j, e, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom part = i == 2 ? dx[2] : kn_low2(&l, &kn_prim_mul, dx[i], x[1 - i]);
+        dy[0] = kn_derive_add(&l, dy[0], kn_derive_spread(&l, part, t));
+    }
+    return l.status;
+}
+
 KILN_PRIM(hypot) = {
     .name = "hypot",
     .nin = 2,
@@ -113,6 +161,7 @@ KILN_PRIM(hypot) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_reals,
     .eval = kn_eval_sop,
+    .jvp = jvp_hypot,
     .element = kn_element_sop,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
@@ -127,6 +176,7 @@ KILN_PRIM(fma) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_reals,
     .eval = kn_eval_sop,
+    .jvp = jvp_fma,
     .element = kn_element_sop,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,

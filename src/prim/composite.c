@@ -3,6 +3,7 @@
  * that the tests measure. 16-bit floats are computed in f32 and rounded once. */
 #include "prim/batch.h"
 #include "prim/complex_rules.h"
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -99,10 +100,21 @@ FORMULA_RULE(asinh, asinh_of)
 FORMULA_RULE(acosh, acosh_of)
 FORMULA_RULE(atanh, atanh_of)
 
+KN_JVP1(logistic, D_MUL(g, D_MUL(ans, D_SUB(D_NUM(1), ans))))
+KN_JVP1(rsqrt, D_MUL(g, D_MUL(D_NUM(-0.5), D_DIV(ans, x))))
+KN_JVP1(log1p, D_DIV(g, D_ADD(x, D_NUM(1))))
+KN_JVP1(sinh, D_MUL(g, D_F(cosh, x)))
+KN_JVP1(cosh, D_MUL(g, D_F(sinh, x)))
+KN_JVP1(asinh, D_MUL(g, D_F(rsqrt, D_ADD(D_F(square, x), D_NUM(1)))))
+KN_JVP1(acosh, D_MUL(g, D_F(rsqrt, D_MUL(D_SUB(x, D_NUM(1)), D_ADD(x, D_NUM(1))))))
+KN_JVP1(atanh, D_DIV(g, D_MUL(D_SUB(D_NUM(1), x), D_ADD(D_NUM(1), x))))
+KN_JVP1(square, D_MUL(g, D_MUL(D_NUM(2), x)))
+
 #define COMPOSITE(id, text)                                                                                           \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, KN_PARAMS(accuracy),                \
         .type = kn_type_same_fc, .lower = lower_##id, .lower_complex = kn_lower_complex,                               \
+        .jvp = jvp_##id,                                                                                               \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
@@ -121,6 +133,7 @@ KILN_PRIM(square) = {
     .nout = 1,
     .flags = KN_LEVEL_TRACED,
     .type = kn_type_same_number,
+    .jvp = jvp_square,
     .lower = lower_square,
     .lower_complex = kn_lower_complex,
     .batch = kn_batch_elementwise,
@@ -164,6 +177,24 @@ static kiln_status lower_integer_pow(const kn_rules *r, kn_build *b, const kn_ja
     return f.l.status;
 }
 
+/* y x^(y-1), with nothing to compute for y = 0 and 1. */
+static kiln_status jvp_integer_pow(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    int64_t n = e->params[0].i;
+    kn_low l = {b, KILN_OK};
+    kiln_dtype d = kn_build_type(b, x[0]).dtype;
+    kn_atom power = x[0];
+    if (n == 0) return KILN_OK;
+    if (n == 1) {
+        dy[0] = dx[0];
+        return KILN_OK;
+    }
+    if (n != 2) power = kn_low_op(&l, &kn_prim_integer_pow, &KN_INT(n - 1), x, 1);
+    dy[0] = kn_low2(&l, &kn_prim_mul, dx[0], kn_low2(&l, &kn_prim_mul, kn_low_num(&l, d, (double)n), power));
+    return l.status;
+}
+
 KILN_PRIM(integer_pow) = {
     .name = "integer_pow",
     .nin = 1,
@@ -171,6 +202,7 @@ KILN_PRIM(integer_pow) = {
     .flags = KN_LEVEL_TRACED,
     KN_PARAMS(power_params),
     .type = type_integer_pow,
+    .jvp = jvp_integer_pow,
     .lower = lower_integer_pow,
     .lower_complex = kn_lower_complex,
     .batch = kn_batch_elementwise,
@@ -245,6 +277,7 @@ static kiln_status lower_argmin(const kn_rules *r, kn_build *b, const kn_jaxpr *
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED, KN_PARAMS(arg_params), .type = type_arg,           \
         .lower = lower_##id,                                                                                          \
+        .jvp = kn_jvp_zero,                                                                                            \
         .batch = kn_batch_dimensions,                                                                                 \
         .sample = kn_sample_arg, .doc = (text)                                                                        \
     }

@@ -3,6 +3,7 @@
 #include "prim/batch_control.h"
 #include "prim/control.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 static kiln_status body_out(const kn_typing *t, const kn_jaxpr *body, const char *what, const kiln_type *want, uint32_t n)
@@ -32,6 +33,43 @@ kn_while_parts kn_while_parts_of(const kn_eqn *e)
 {
     const kn_param *p = e->params;
     return (kn_while_parts){p[WHILE_COND].jaxpr, p[WHILE_BODY].jaxpr, (uint32_t)p[WHILE_COND_CONSTS].i, (uint32_t)p[WHILE_BODY_CONSTS].i};
+}
+
+kiln_status kn_body_regroup(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body, const uint32_t *sizes, const uint32_t *turn, uint32_t n,
+                            const kn_jaxpr **out)
+{
+    kn_jaxpr *made = kn_arena_copy(arena, body, sizeof *body);
+    kn_atom *in = KN_NEWN(arena, kn_atom, body->nin);
+    KILN_TRY_MEM(ctx, made && in);
+    uint32_t at = body->nconsts;
+    memcpy(in, body->in, at * sizeof *in);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t start = body->nconsts;
+        for (uint32_t g = 0; g < turn[k]; g++) start += sizes[g];
+        memcpy(in + at, body->in + start, sizes[turn[k]] * sizeof *in);
+        at += sizes[turn[k]];
+    }
+    made->in = in;
+    *out = made;
+    return KILN_OK;
+}
+
+kiln_status kn_body_regroup_results(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body, const uint32_t *sizes, const uint32_t *turn, uint32_t n,
+                                    const kn_jaxpr **out)
+{
+    kn_jaxpr *made = kn_arena_copy(arena, body, sizeof *body);
+    kn_atom *to = KN_NEWN(arena, kn_atom, body->nout);
+    KILN_TRY_MEM(ctx, made && to);
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t start = 0;
+        for (uint32_t g = 0; g < turn[k]; g++) start += sizes[g];
+        memcpy(to + at, body->out + start, sizes[turn[k]] * sizeof *to);
+        at += sizes[turn[k]];
+    }
+    made->out = to;
+    *out = made;
+    return KILN_OK;
 }
 
 void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_consts, const kn_jaxpr *body, uint32_t body_consts)
@@ -113,14 +151,83 @@ static kiln_status eval_while(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, k
     return s;
 }
 
+/* The condition with arguments that it does not read: tangents of the carries. */
+static kiln_status widen_cond(kn_build *b, const kn_jaxpr *cond, const kiln_type *more, uint32_t n, const kn_jaxpr **out)
+{
+    kn_build inner;
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, kn_nargs(cond)), result, unused;
+    KILN_TRY_MEM(b->ctx, in);
+    kn_build_init(&inner, b->ctx, b->prog);
+    for (uint32_t i = 0; i < kn_nargs(cond); i++) KILN_TRY(kn_build_input(&inner, kn_type_of(cond, cond->in[cond->nconsts + i]), &in[i]));
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_build_input(&inner, more[i], &unused));
+    KILN_TRY(kn_low_inline(&inner, cond, &(kn_eqn){.scope = 0}, in, &result));
+    return kn_build_finish(&inner, &result, 1, out);
+}
+
+/* Tangents that a carry has in any trip: those of the first carries, and those that the body makes of them. */
+static kiln_status loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *body, uint32_t before, uint32_t n, bool *nonzero, const kn_jaxpr **out,
+                                 bool *found)
+{
+    bool *wanted = KN_NEWN(&b->prog->arena, bool, body->nout), again = true;
+    KILN_TRY_MEM(b->ctx, wanted);
+    while (again) {
+        again = false;
+        for (uint32_t i = 0; i < n; i++) wanted[i] = nonzero[before + i];
+        KILN_TRY(r->jvp(r, body, nonzero, wanted, out, found));
+        for (uint32_t i = 0; i < n; i++)
+            if (found[i] && !nonzero[before + i]) nonzero[before + i] = again = true;
+    }
+    return KILN_OK;
+}
+
+/* Carries: the carries, then their tangents; so the body's constants. */
+static kiln_status jvp_while(KN_JVP_ARGS)
+{
+    kn_while_parts p = kn_while_parts_of(e);
+    uint32_t c = p.cond_consts, nb = p.body_consts, n = e->nout, nt = 0, nbt = 0, at = 0;
+    kn_arena *arena = &b->prog->arena;
+    bool *nonzero = KN_NEWN(arena, bool, nb + n), *found = KN_NEWN(arena, bool, n);
+    kn_atom *in = KN_NEWN(arena, kn_atom, 2 * e->nin), *out = KN_NEWN(arena, kn_atom, 2 * n);
+    kiln_type *more = KN_NEWN(arena, kiln_type, n);
+    KILN_TRY_MEM(b->ctx, nonzero && found && in && out && more);
+    for (uint32_t i = 0; i < nb + n; i++) nonzero[i] = dx[c + i] != KN_SYMBOLIC_ZERO;
+    const kn_jaxpr *body, *cond;
+    KILN_TRY(loop_tangents(r, b, p.body, nb, n, nonzero, &body, found));
+    for (uint32_t i = 0; i < nb; i++) nbt += nonzero[i];
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i]) more[nt++] = kn_out_type(j, e, i);
+    KILN_TRY(widen_cond(b, p.cond, more, nt, &cond));
+    uint32_t order[4] = {nb, n, nbt, nt}, turn[4] = {0, 2, 1, 3}; /* constants, carries, their tangents */
+    KILN_TRY(kn_body_regroup(b->ctx, arena, body, order, turn, 4, &body));
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < c + nb; i++) in[at++] = x[i];
+    for (uint32_t i = 0; i < nb; i++)
+        if (nonzero[i]) in[at++] = dx[c + i];
+    for (uint32_t i = 0; i < n; i++) in[at++] = x[c + nb + i];
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i]) in[at++] = kn_derive_value(&l, dx[c + nb + i], kn_out_type(j, e, i));
+    KILN_TRY(l.status);
+    kn_param params[KN_WHILE_PARAMS];
+    kn_while_params(params, cond, c, body, nb + nbt);
+    KILN_TRY(kn_build_eqn(b, e->prim, params, in, at, out, n + nt));
+    memcpy(y, out, n * sizeof *y);
+    nt = n;
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i]) dy[i] = out[nt++];
+    return KILN_OK;
+}
+
 KILN_PRIM(while) = {
     .name = "while",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
+    .flags = KN_JVP_WHOLE,
     KN_PARAMS(while_params),
     .loop = KN_LOOP_WHILE,
     .type = type_while,
     .eval = eval_while,
+    .jvp = jvp_while,
+    .transpose = kn_transpose_while,
     .batch = kn_batch_while,
     .sample = kn_sample_while,
     .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "
@@ -164,14 +271,90 @@ static kiln_status eval_cond(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
     return ev->run(ev, kn_cond_branch(e, (uint32_t)(k < 0 ? 0 : k >= n ? n - 1 : k)), in + 1, out);
 }
 
+static kiln_status branch_list(kn_build *b, const kn_eqn *e, kn_param **out)
+{
+    KILN_TRY_MEM(b->ctx, *out = KN_NEWN(&b->prog->arena, kn_param, kn_cond_branches(e)));
+    for (uint32_t k = 0; k < kn_cond_branches(e); k++) (*out)[k] = KN_JAXPR(kn_cond_branch(e, k));
+    return KILN_OK;
+}
+
+/* Every branch gives the tangents that any of them has. */
+static kiln_status jvp_cond(KN_JVP_ARGS)
+{
+    (void)j;
+    kn_arena *arena = &b->prog->arena;
+    kn_param *branches;
+    bool *nonzero = KN_NEWN(arena, bool, e->nin), *wanted = KN_NEWN(arena, bool, e->nout), *found = KN_NEWN(arena, bool, e->nout), again = true;
+    kn_atom *in = KN_NEWN(arena, kn_atom, 2 * e->nin), *out = KN_NEWN(arena, kn_atom, 2 * e->nout);
+    KILN_TRY_MEM(b->ctx, nonzero && wanted && found && in && out);
+    KILN_TRY(branch_list(b, e, &branches));
+    uint32_t n = e->nin, m = e->nout;
+    memcpy(in, x, e->nin * sizeof *in);
+    for (uint32_t i = 1; i < e->nin; i++)
+        if ((nonzero[i - 1] = dx[i] != KN_SYMBOLIC_ZERO)) in[n++] = dx[i];
+    while (again) {
+        again = false;
+        for (uint32_t k = 0; k < kn_cond_branches(e); k++) {
+            KILN_TRY(r->jvp(r, kn_cond_branch(e, k), nonzero, wanted, &branches[k].jaxpr, found));
+            for (uint32_t i = 0; i < e->nout; i++)
+                if (found[i] && !wanted[i]) wanted[i] = again = true;
+        }
+    }
+    for (uint32_t i = 0; i < e->nout; i++) m += wanted[i];
+    kn_param params[] = {KN_TUPLE(kn_cond_branches(e), branches), KN_NONE};
+    KILN_TRY(kn_build_eqn(b, e->prim, params, in, n, out, m));
+    memcpy(y, out, e->nout * sizeof *y);
+    m = e->nout;
+    for (uint32_t i = 0; i < e->nout; i++)
+        if (wanted[i]) dy[i] = out[m++];
+    return KILN_OK;
+}
+
+static kiln_status transpose_cond(KN_TRANSPOSE_ARGS)
+{
+    (void)j;
+    kn_arena *arena = &b->prog->arena;
+    kn_param *branches;
+    bool *linear = KN_NEWN(arena, bool, e->nin), *given = KN_NEWN(arena, bool, e->nout), *found = KN_NEWN(arena, bool, e->nin);
+    bool *wanted = KN_NEWN(arena, bool, e->nin), again = true;
+    kn_atom *in = KN_NEWN(arena, kn_atom, e->nin + e->nout), *out = KN_NEWN(arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, linear && given && found && wanted && in && out);
+    KILN_TRY(branch_list(b, e, &branches));
+    if (x[0] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "cond: the index has no derivative");
+    uint32_t n = 0, m = 0;
+    in[n++] = x[0];
+    for (uint32_t i = 1; i < e->nin; i++)
+        if (!(linear[i - 1] = x[i] == KN_LINEAR)) in[n++] = x[i];
+    for (uint32_t i = 0; i < e->nout; i++)
+        if ((given[i] = ct[i] != KN_SYMBOLIC_ZERO)) in[n++] = ct[i];
+    while (again) {
+        again = false;
+        for (uint32_t k = 0; k < kn_cond_branches(e); k++) {
+            KILN_TRY(r->transpose(r, kn_cond_branch(e, k), linear, given, wanted, NULL, &branches[k].jaxpr, found));
+            for (uint32_t i = 0; i + 1 < e->nin; i++)
+                if (found[i] && !wanted[i]) wanted[i] = again = true;
+        }
+    }
+    for (uint32_t i = 0; i + 1 < e->nin; i++) m += wanted[i];
+    kn_param params[] = {KN_TUPLE(kn_cond_branches(e), branches), KN_NONE};
+    KILN_TRY(kn_build_eqn(b, e->prim, params, in, n, out, m));
+    m = 0;
+    for (uint32_t i = 1; i < e->nin; i++)
+        if (wanted[i - 1]) ct_in[i] = out[m++];
+    return KILN_OK;
+}
+
 KILN_PRIM(cond) = {
     .name = "cond",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
+    .flags = KN_JVP_WHOLE,
     KN_PARAMS(cond_params),
     .loop = KN_LOOP_COND,
     .type = type_cond,
     .eval = eval_cond,
+    .jvp = jvp_cond,
+    .transpose = transpose_cond,
     .batch = kn_batch_cond,
     .sample = kn_sample_cond,
     .doc = "Runs the branch that the first operand names, clamped into range, on the other operands.",

@@ -31,4 +31,13 @@ enum { KN_SCAN_PARAMS = 10, KN_WHILE_PARAMS = 4 };
 void kn_scan_plain(int64_t length, bool reverse, kn_param *params); /* fills what kn_scan_params takes from `like` */
 void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_consts, const kn_jaxpr *body, uint32_t body_consts);
 
+/* A body whose arguments, which come in groups of these sizes, stand in another order of the groups: turn[k] is the group that
+ * comes k-th. */
+kiln_status kn_body_regroup(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body, const uint32_t *sizes, const uint32_t *turn, uint32_t n,
+                            const kn_jaxpr **out);
+kiln_status kn_body_regroup_results(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body, const uint32_t *sizes, const uint32_t *turn, uint32_t n,
+                                    const kn_jaxpr **out);
+kiln_status kn_transpose_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
+                               kn_atom *ct_in);
+
 #endif

@@ -3,6 +3,7 @@
  * feature, spatial) of the kernel, and of the result. A result element is a product over k = (spatial taps row-major, input
  * feature), in the order of dot_general's chain; taps on padding or between dilated elements are skipped, and counted. Where groups
  * have one input feature it is no product of matrices, and multiplies and adds with two roundings. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factorisations under JAX's names: what they make of LAPACK's routines. A status that is not good gives NaN. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -142,6 +143,7 @@ KILN_PRIM(lu) = {
     .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
     .type = type_lu,
     .lower = lower_lu,
+    .batch = kn_batch_full,
     .sample = kn_sample_matrix,
     .doc = "LU factors of matrices with partial pivoting, in one array; the pivots, from 0; the permutation of the rows.",
 };
@@ -246,6 +248,7 @@ KILN_PRIM(lu_pivots_to_permutation) = {
     KN_PARAMS(permutation_params),
     .type = type_permutation,
     .lower = lower_permutation,
+    .batch = kn_batch_full,
     .sample = kn_sample_pivots,
     .doc = "The permutation of `permutation_size` rows that exchanging row i with row pivots[i], for i = 0, 1, .., gives.",
 };
@@ -303,6 +306,7 @@ KILN_PRIM(qr) = {
     KN_PARAMS(qr_params),
     .type = type_qr,
     .lower = lower_qr,
+    .batch = kn_batch_full,
     .sample = kn_sample_matrix,
     .doc = "Q with orthonormal columns and upper triangular R of matrices Q R; all columns of Q with full_matrices, else min(m, n).",
 };
@@ -334,6 +338,7 @@ KILN_PRIM(householder_product) = {
     .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
     .type = type_householder,
     .lower = lower_householder,
+    .batch = kn_batch_full,
     .sample = kn_sample_householder,
     .doc = "The product of the reflections that geqrf leaves below the diagonal, with its factors tau.",
 };
@@ -359,6 +364,7 @@ KILN_PRIM(geqrf) = {
     .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
     .type = type_geqrf,
     .lower = lower_geqrf,
+    .batch = kn_batch_full,
     .sample = kn_sample_matrix,
     .doc = "R of matrices Q R, the reflections whose product is Q below its diagonal, and their factors tau.",
 };
@@ -402,6 +408,7 @@ KILN_PRIM(eigh) = {
     KN_PARAMS(eigh_params),
     .type = type_eigh,
     .lower = lower_eigh,
+    .batch = kn_batch_full,
     .sample = kn_sample_matrix,
     .doc = "Eigenvectors, as columns, and eigenvalues, rising, of Hermitian matrices, of which one triangle is read.",
 };
@@ -448,6 +455,7 @@ KILN_PRIM(svd) = {
     KN_PARAMS(svd_params),
     .type = type_svd,
     .lower = lower_svd,
+    .batch = kn_batch_full,
     .sample = kn_sample_matrix,
     .doc = "Singular values of matrices, falling; with compute_uv also the matrices U and V^H of U diag(s) V^H.",
 };
@@ -493,6 +501,7 @@ KILN_PRIM(tridiagonal_solve) = {
     KN_PARAMS(tridiagonal_params),
     .type = type_tridiagonal,
     .lower = lower_tridiagonal,
+    .batch = kn_batch_full,
     .sample = kn_sample_tridiagonal,
     .doc = "Solves tridiagonal systems: lower, main and upper diagonals (the first of the lower and the last of the upper are not read), "
            "and right sides.",

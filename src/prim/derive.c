@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prim/derive.h"
 #include "prim/common.h"
+#include "prim/control.h"
 
 kiln_status kn_zeros(kn_build *b, kiln_type t, kn_atom *out)
 {
@@ -64,6 +65,90 @@ kn_atom kn_derive_plus(kn_low *l, kn_atom a, double v)
 {
     if (l->status != KILN_OK) return a;
     return kn_low2(l, &kn_prim_add, a, kn_low_num(l, kn_build_type(l->b, a).dtype, v));
+}
+
+kn_atom kn_derive_pad(kn_low *l, kn_atom a, const int64_t *low, const int64_t *high, const int64_t *inside)
+{
+    int64_t v[KN_MAX_RANK][3];
+    kn_param items[KN_MAX_RANK];
+    if (l->status != KILN_OK) return a;
+    kiln_type t = kn_build_type(l->b, a);
+    for (uint32_t d = 0; d < t.rank; d++) {
+        v[d][0] = low[d], v[d][1] = high[d], v[d][2] = inside ? inside[d] : 0;
+        items[d] = KN_INTS(3, v[d]);
+    }
+    return kn_low_op(l, &kn_prim_pad, &KN_TUPLE(t.rank, items), (kn_atom[]){a, kn_low_num(l, t.dtype, 0)}, 2);
+}
+
+kn_atom kn_derive_slice(kn_low *l, kn_atom a, const int64_t *start, const int64_t *limit, const int64_t *stride)
+{
+    if (l->status != KILN_OK) return a;
+    uint32_t rank = kn_build_type(l->b, a).rank;
+    return kn_low_op(l, &kn_prim_slice, (kn_param[]){KN_INTS(rank, limit), KN_INTS(rank, start), stride ? KN_INTS(rank, stride) : KN_NONE}, &a, 1);
+}
+
+kn_atom kn_derive_turn(kn_low *l, kn_atom a, const int64_t *permutation)
+{
+    if (l->status != KILN_OK) return a;
+    uint32_t rank = kn_build_type(l->b, a).rank;
+    bool same = true;
+    for (uint32_t d = 0; d < rank; d++) same = same && permutation[d] == (int64_t)d;
+    return same ? a : kn_low_op(l, &kn_prim_transpose, &KN_INTS(rank, permutation), &a, 1);
+}
+
+kn_atom kn_derive_axis_first(kn_low *l, kn_atom a, uint32_t axis)
+{
+    int64_t p[KN_MAX_RANK];
+    for (uint32_t d = 0; d < KN_MAX_RANK; d++) p[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
+    return kn_derive_turn(l, a, p);
+}
+
+kn_atom kn_derive_axis_back(kn_low *l, kn_atom a, uint32_t axis)
+{
+    int64_t p[KN_MAX_RANK];
+    for (uint32_t d = 0; d < KN_MAX_RANK; d++) p[d] = d == axis ? 0 : d < axis ? d + 1 : d;
+    return kn_derive_turn(l, a, p);
+}
+
+kn_atom kn_derive_before(kn_low *l, kn_atom x, uint32_t axis, bool reverse, double first)
+{
+    int64_t v[KN_MAX_RANK][3] = {{0}};
+    kn_param items[KN_MAX_RANK];
+    if (l->status != KILN_OK) return x;
+    kiln_type t = kn_build_type(l->b, x);
+    v[axis][0] = reverse ? -1 : 1, v[axis][1] = -v[axis][0];
+    for (uint32_t d = 0; d < t.rank; d++) items[d] = KN_INTS(3, v[d]);
+    if (t.dims[axis] == 0) return x;
+    return kn_low_op(l, &kn_prim_pad, &KN_TUPLE(t.rank, items), (kn_atom[]){x, kn_low_num(l, t.dtype, first)}, 2);
+}
+
+static kiln_status step_body(kn_low *l, kiln_type t, const kn_jaxpr **out)
+{
+    kn_build b;
+    kn_atom in[3], y[2];
+    kn_build_init(&b, l->b->ctx, l->b->prog);
+    b.scope = l->b->scope, b.loc = l->b->loc;
+    for (int i = 0; i < 3; i++) KILN_TRY(kn_build_input(&b, t, &in[i]));
+    kn_low m = {&b, KILN_OK};
+    y[0] = y[1] = kn_low2(&m, &kn_prim_add, kn_low2(&m, &kn_prim_mul, in[0], in[1]), in[2]);
+    KILN_TRY(m.status);
+    return kn_build_finish(&b, y, 2, out);
+}
+
+kn_atom kn_derive_recurrence(kn_low *l, kn_atom a, kn_atom b, uint32_t axis, bool reverse)
+{
+    const kn_jaxpr *body;
+    kn_param params[KN_SCAN_PARAMS];
+    kn_atom in[3] = {0, kn_derive_axis_first(l, a, axis), kn_derive_axis_first(l, b, axis)}, out[2] = {0, 0};
+    if (l->status != KILN_OK) return b;
+    kiln_type t = kn_build_type(l->b, in[1]), row = {t.dtype, t.rank - 1, t.rank > 1 ? t.dims + 1 : NULL};
+    l->status = step_body(l, row, &body);
+    if (l->status == KILN_OK) l->status = kn_zeros(l->b, row, &in[0]);
+    kn_scan_plain(t.dims[0], reverse, params);
+    const uint32_t n[3] = {0, 1, 2};
+    if (l->status == KILN_OK) l->status = kn_scan_params(l->b->ctx, &l->b->prog->arena, NULL, body, n, 1, params);
+    if (l->status == KILN_OK) l->status = kn_build_eqn(l->b, &kn_prim_scan, params, in, 3, out, 2);
+    return kn_derive_axis_back(l, out[1], axis);
 }
 
 /* ---- shared rules ---- */

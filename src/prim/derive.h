@@ -6,6 +6,8 @@
 
 #include "prim/lowering.h"
 
+#include "prims.gen.h"
+
 kiln_status kn_zeros(kn_build *b, kiln_type t, kn_atom *out);
 
 kn_atom kn_derive_value(kn_low *l, kn_atom d, kiln_type t); /* zeros for KN_SYMBOLIC_ZERO */
@@ -15,6 +17,15 @@ kn_atom kn_derive_sum(kn_low *l, kn_atom a, uint32_t n, const int64_t *axes); /*
 kn_atom kn_derive_sum_all(kn_low *l, kn_atom a);
 kn_atom kn_derive_spread(kn_low *l, kn_atom a, kiln_type t); /* a tangent of an operand that broadcasts, in the result's shape */
 kn_atom kn_derive_gather(kn_low *l, kn_atom ct, kiln_type t); /* its transpose: sums over what was repeated */
+kn_atom kn_derive_pad(kn_low *l, kn_atom a, const int64_t *low, const int64_t *high, const int64_t *inside); /* with zeros; inside may be NULL */
+kn_atom kn_derive_slice(kn_low *l, kn_atom a, const int64_t *start, const int64_t *limit, const int64_t *stride); /* stride may be NULL */
+kn_atom kn_derive_turn(kn_low *l, kn_atom a, const int64_t *permutation);
+/* Of an array whose dimension `axis` is to come first or goes back there. */
+kn_atom kn_derive_axis_first(kn_low *l, kn_atom a, uint32_t axis);
+kn_atom kn_derive_axis_back(kn_low *l, kn_atom a, uint32_t axis);
+/* Along a dimension, from its end when reverse: y[i] = a[i] y[i-1] + b[i], y[0] = b[0]; and x[i-1], `first` for i = 0. */
+kn_atom kn_derive_recurrence(kn_low *l, kn_atom a, kn_atom b, uint32_t axis, bool reverse);
+kn_atom kn_derive_before(kn_low *l, kn_atom x, uint32_t axis, bool reverse, double first);
 kn_atom kn_derive_times(kn_low *l, kn_atom a, double v);
 kn_atom kn_derive_plus(kn_low *l, kn_atom a, double v);
 
@@ -37,7 +48,7 @@ kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, cons
 #define KN_DERIVATIVE(name, formula)                                                                                  \
     static kn_atom name(kn_low *l, kn_atom g, kn_atom x, kn_atom y, kn_atom ans, kiln_dtype d)                       \
     {                                                                                                                  \
-        (void)x, (void)y, (void)ans, (void)d;                                                                          \
+        (void)l, (void)g, (void)x, (void)y, (void)ans, (void)d;                                                                          \
         return formula;                                                                                                \
     }
 #define KN_JVP1(id, formula)                                                                                          \
@@ -62,7 +73,5 @@ kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, cons
 #define D_NEG(a) kn_low1(l, &kn_prim_neg, (a))
 #define D_F(id, a) kn_low1(l, &kn_prim_##id, (a))
 #define D_NUM(v) kn_low_num(l, d, (v))
-
-extern const kn_prim kn_prim_add_any, kn_prim_reduce_sum;
 
 #endif

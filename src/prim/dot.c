@@ -5,6 +5,7 @@
 #include "prim/dot.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 enum { DOT_DIMENSIONS, DOT_OUT_SHARDING, DOT_PRECISION, DOT_PREFERRED };
@@ -98,6 +99,61 @@ static kiln_status eval_dot(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kil
     return KILN_OK;
 }
 
+/* Bilinear. */
+static kiln_status jvp_dot(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom in[2] = {i ? x[0] : dx[0], i ? dx[1] : x[1]};
+        dy[0] = kn_derive_add(&l, dy[0], kn_low_op(&l, e->prim, e->params, in, 2));
+    }
+    return l.status;
+}
+
+/* The dimensions of one side that are neither batch nor contracted, in order. */
+static uint32_t free_dims(const kn_dot_dims *d, uint32_t side, uint32_t rank, int64_t *out)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < rank; k++) {
+        bool taken = false;
+        for (uint32_t i = 0; i < d->n_batch; i++) taken = taken || d->batch[side][i] == (int64_t)k;
+        for (uint32_t i = 0; i < d->n_contract; i++) taken = taken || d->contract[side][i] == (int64_t)k;
+        if (!taken) out[n++] = k;
+    }
+    return n;
+}
+
+/* The cotangent times the other operand, contracted over that one's free dimensions: batch, own free, contracted dimensions, the
+ * last ones in the order in which they stand in the other operand; then turned into the operand's own order. */
+static kiln_status transpose_dot(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_dot_dims d = kn_dot_dims_of(e);
+    uint32_t side = x[0] == KN_LINEAR ? 0 : 1, other = 1 - side;
+    if (x[other] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "dot_general: both operands are linear");
+    kiln_type t = kn_in_type(j, e, side), o = kn_in_type(j, e, other);
+    int64_t own[KN_MAX_RANK], rest[KN_MAX_RANK], of_ct[KN_MAX_RANK], batch_ct[KN_MAX_RANK], back[KN_MAX_RANK], at[KN_MAX_RANK];
+    uint32_t n_own = free_dims(&d, side, t.rank, own), n_rest = free_dims(&d, other, o.rank, rest), n = 0;
+    for (uint32_t i = 0; i < d.n_batch; i++) batch_ct[i] = i;
+    for (uint32_t i = 0; i < n_rest; i++) of_ct[i] = (int64_t)(d.n_batch + (side ? 0 : n_own) + i);
+    kn_param contract[2] = {KN_INTS(n_rest, of_ct), KN_INTS(n_rest, rest)}, batch[2] = {KN_INTS(d.n_batch, batch_ct), KN_INTS(d.n_batch, d.batch[other])};
+    kn_param pair[2] = {KN_TUPLE(2, contract), KN_TUPLE(2, batch)};
+    kn_param params[4] = {KN_TUPLE(2, pair), KN_NONE, e->params[DOT_PRECISION], e->params[DOT_PREFERRED].kind == KN_P_NONE ? KN_NONE : KN_DTYPE(t.dtype)};
+    kn_atom with = kn_low_convert(&l, x[other], kn_out_type(j, e, 0).dtype);
+    kn_atom made = kn_low_op(&l, e->prim, params, (kn_atom[]){ct[0], with}, 2);
+    for (uint32_t i = 0; i < d.n_batch; i++) at[n++] = d.batch[side][i];
+    for (uint32_t i = 0; i < n_own; i++) at[n++] = own[i];
+    for (uint32_t k = 0; k < o.rank; k++) /* contracted dimensions as they stand in the other operand */
+        for (uint32_t i = 0; i < d.n_contract; i++)
+            if (d.contract[other][i] == (int64_t)k) at[n++] = d.contract[side][i];
+    for (uint32_t k = 0; k < n; k++) back[at[k]] = k;
+    ct_in[side] = kn_low_convert(&l, kn_derive_turn(&l, made, back), t.dtype);
+    return l.status;
+}
+
 /* ---- lanes ---- */
 
 /* The dimensions of one side, raised where it has lanes; `together`: the lanes are its first batch dimension. */
@@ -183,6 +239,8 @@ KILN_PRIM(dot_general) = {
     .loop = KN_LOOP_DOT,
     .type = type_dot,
     .eval = eval_dot,
+    .jvp = jvp_dot,
+    .transpose = transpose_dot,
     .lower_complex = kn_lower_complex_dot,
     .batch = batch_dot,
     .sample = kn_sample_dot,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* erfc and the inverse of erf: composites. */
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -73,6 +74,9 @@ static kn_atom erf_inv_of(formula *f, const kn_atom *operand)
 
 FORMULA_RULE(erfc, erfc_of)
 FORMULA_RULE(erf_inv, erf_inv_of)
+
+KN_JVP1(erfc, D_MUL(g, D_MUL(D_NUM(-1.12837916709551257390), D_F(exp, D_NEG(D_F(square, x))))))
+KN_JVP1(erf_inv, D_MUL(g, D_MUL(D_NUM(0.886226925452758013649), D_F(exp, D_F(square, ans)))))
 
 KILN_PRIM(erfc) = SPECIAL(erfc, erfc, 1, "1 - erf(x) without cancellation: exp(-x^2) times a polynomial in (x - 15/4)/(x + 15/4) from 1/2 on. Within "
                           "4 ULP.");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fft: transforms over the last dimensions. Computed in double, rounded once. */
 #include "rt/fft.h"
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/routine.h"
@@ -176,6 +177,44 @@ static kiln_status call_fft(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, c
     return kn_call_ints(ctx, arena, c, ints, 3 + n);
 }
 
+/* 1 for the frequencies that stand once in a spectrum of real numbers, 2 for those that stand for their mirror images too; of the
+ * half spectrum's shape, of the real type. */
+static kn_atom twice(kn_low *l, kiln_type half, int64_t length, kiln_dtype d)
+{
+    int64_t axis = (int64_t)half.rank - 1;
+    kn_atom at = kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(KILN_I64), KN_INTS(half.rank, half.dims), KN_NONE}, NULL, 0);
+    kn_atom once = kn_low2(l, &kn_prim_eq, at, kn_low_num(l, KILN_I64, 0));
+    if (length % 2 == 0) once = kn_low2(l, &kn_prim_or, once, kn_low2(l, &kn_prim_eq, at, kn_low_num(l, KILN_I64, (double)(length / 2))));
+    return kn_low_select(l, once, kn_low_num(l, d, 1), kn_low_num(l, d, 2));
+}
+
+/* FFT and IFFT are symmetric. RFFT: n irfft(conj(t)/m), IRFFT: conj(m/n rfft(t)), m as above. */
+static kiln_status transpose_fft(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    int64_t type = 0, n = 1;
+    type_of(&e->params[FFT_TYPE], &type);
+    const int64_t *lengths = kn_ints(&e->params[FFT_LENGTHS]);
+    uint32_t rank = e->params[FFT_LENGTHS].n;
+    if (type == FFT || type == IFFT || rank == 0) return kn_build_eqn(b, e->prim, e->params, ct, 1, ct_in, 1);
+    for (uint32_t i = 0; i < rank; i++) n *= lengths[i];
+    kiln_type half = type == RFFT ? kn_out_type(j, e, 0) : kn_in_type(j, e, 0);
+    kiln_dtype real = type == RFFT ? kn_in_type(j, e, 0).dtype : kn_out_type(j, e, 0).dtype;
+    kn_atom mask = kn_low_convert(&l, twice(&l, half, lengths[rank - 1], real), half.dtype);
+    kn_param params[2] = {e->params[FFT_LENGTHS], KN_INT(type == RFFT ? IRFFT : RFFT)};
+    if (e->params[FFT_TYPE].kind == KN_P_TEXT) params[1] = KN_TEXT(type == RFFT ? "IRFFT" : "RFFT");
+    if (type == RFFT) {
+        kn_atom t = kn_low2(&l, &kn_prim_div, kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(half.dtype), ct, 1), mask);
+        ct_in[0] = kn_derive_times(&l, kn_low_op(&l, e->prim, params, &t, 1), (double)n);
+    } else {
+        kn_atom t = kn_low2(&l, &kn_prim_div, mask, kn_low_num(&l, half.dtype, (double)n));
+        t = kn_low2(&l, &kn_prim_mul, t, kn_low_op(&l, e->prim, params, ct, 1));
+        ct_in[0] = kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(half.dtype), &t, 1);
+    }
+    return l.status;
+}
+
 KILN_PRIM(fft) = {
     .name = "fft",
     .nin = 1,
@@ -184,6 +223,8 @@ KILN_PRIM(fft) = {
     KN_PARAMS(fft_params),
     .loop = KN_LOOP_CALL,
     .type = type_fft,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_fft,
     .eval = kn_eval_call,
     .call = call_fft,
     .batch = kn_batch_full,

@@ -2,6 +2,7 @@
 /* reduce: a fold with any body, over several arrays at once. Operands: what the body captured, the arrays, their first values;
  * the body takes captures, accumulators, elements. A body that applies one of add, mul, min, max, and, or, xor has the order of
  * the reduction of that name, whose result is combined with the first value last, on the left. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/sample.h"
 #include "prim/window.h"

@@ -30,6 +30,7 @@ kiln_status kn_lower_formula(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, co
     {                                                                                                                  \
         .name = #id, .nin = (n), .nout = 1, .flags = KN_LEVEL_TRACED | KN_EXPENSIVE, .type = kn_type_nary_float,       \
         .lower = lower_##rule,                                                                                        \
+        .jvp = jvp_##id,                                                                                               \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }

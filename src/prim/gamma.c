@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gamma function's logarithm and its derivatives, and the Hurwitz zeta function: composites. Formulas are named after the
  * NIST Digital Library of Mathematical Functions (DLMF); bounds are those that the tests measure. */
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -183,6 +184,17 @@ FORMULA_RULE(lgamma, lgamma_of)
 FORMULA_RULE(digamma, digamma_of)
 FORMULA_RULE(zeta, zeta_of)
 FORMULA_RULE(polygamma, polygamma_of)
+
+KN_JVP1(lgamma, D_MUL(g, D_F(digamma, x)))
+KN_JVP1(digamma, D_MUL(g, kn_low2(l, &kn_prim_polygamma, D_NUM(1), x)))
+
+static kn_atom refuse(kn_low *l, const char *what)
+{
+    if (l->status == KILN_OK) l->status = kn_fail(l->b->ctx, KILN_UNSUPPORTED, "%s", what);
+    return KN_SYMBOLIC_ZERO;
+}
+KN_JVP2(zeta, refuse(l, "zeta has no derivative in its first operand"), D_MUL(g, D_NEG(D_MUL(x, kn_low2(l, &kn_prim_zeta, D_ADD(x, D_NUM(1)), y)))))
+KN_JVP2(polygamma, refuse(l, "polygamma has no derivative in its first operand"), D_MUL(g, kn_low2(l, &kn_prim_polygamma, D_ADD(x, D_NUM(1)), y)))
 
 KILN_PRIM(lgamma) = SPECIAL(lgamma, lgamma, 1, "log |gamma(x)|: a polynomial about 2, Stirling's formula from 8 on, reflection below 0. Within 5 ULP "
                             "for x > 0; below, within 5 ULP of the larger of the terms that are subtracted.");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gather: windows of the operand at places that an array of indices names. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/index.h"
 #include "prim/sample.h"
@@ -145,6 +146,24 @@ static kn_lv element_gather(kn_element *m, const kn_eqn *e, uint32_t result, con
     return any ? m->op(m, KN_S_select, y.dtype, y.dtype, inside, v, m->constant(m, y.dtype, fill_value(e, y.dtype))) : v;
 }
 
+/* Linear in the operand; where an index is out of bounds the tangent is 0. */
+static kiln_status jvp_gather(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    kn_param params[6];
+    memcpy(params, e->params, sizeof params);
+    params[GATHER_FILL] = KN_INT(0);
+    return kn_build_eqn(b, e->prim, params, (kn_atom[]){dx[0], x[1]}, 2, dy, 1);
+}
+/* Adds to what has been found so far. */
+static kiln_status transpose_gather(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    if (ct_in[0] == KN_SYMBOLIC_ZERO) KILN_TRY(kn_zeros(b, kn_in_type(j, e, 0), &ct_in[0]));
+    kn_scatter_like how = {&e->params[GATHER_DIMS], &e->params[GATHER_MODE], e->params[GATHER_SORTED].b, e->params[GATHER_UNIQUE].b};
+    return kn_build_scatter(b, &kn_prim_scatter_add, &how, ct_in[0], x[1], ct[0], &ct_in[0]);
+}
+
 /* Lanes of the operand alone are one more dimension of the window; of the indices alone, one more that numbers index vectors; of both,
  * dimensions that run together. */
 static kiln_status batch_gather(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
@@ -172,11 +191,13 @@ KILN_PRIM(gather) = {
     .name = "gather",
     .nin = 2,
     .nout = 1,
-    .flags = KN_MOVES | KN_BY_PARTS,
+    .flags = KN_MOVES | KN_ACCUMULATES | KN_BY_PARTS,
     KN_PARAMS(gather_params),
     .loop = KN_LOOP_ELEMENT,
     .type = type_gather,
     .eval = eval_gather,
+    .jvp = jvp_gather,
+    .transpose = transpose_gather,
     .element = element_gather,
     .batch = batch_gather,
     .sample = kn_sample_gather,

@@ -6,6 +6,7 @@
  *   uniform expansion (DLMF 8.12.3-8, Temme 1979, SIAM J. Math. Anal. 10, 757)   a >= 200 and |x - a| <= 0.3 a, in place of both
  *
  * so that no loop makes more than about 200 trips. All are multiples of the density x^a exp(-x)/gamma(a). */
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -311,6 +312,17 @@ FORMULA_RULE(igamma_grad, igamma_grad_of)
 FORMULA_RULE(random_gamma_grad, random_gamma_grad_of)
 
 #define ACCURACY "NaN for a < 0 or x < 0. Within 60 ULP, derivatives 120, and 4 for each unit of |x - a| + |a log(x/a)|."
+/* Derivative of P(a, x) in x: exp(-x + (a - 1) log x - log gamma(a)). */
+static kn_atom gamma_density(kn_low *l, kn_atom a, kn_atom x, kiln_dtype d)
+{
+    kn_atom power = D_MUL(D_SUB(a, D_NUM(1)), D_F(log, x));
+    return D_F(exp, D_SUB(D_SUB(power, x), D_F(lgamma, a)));
+}
+KN_JVP2(igamma, D_MUL(g, kn_low2(l, &kn_prim_igamma_grad_a, x, y)), D_MUL(g, gamma_density(l, x, y, d)))
+KN_JVP2(igammac, D_MUL(g, D_NEG(kn_low2(l, &kn_prim_igamma_grad_a, x, y))), D_MUL(g, D_NEG(gamma_density(l, x, y, d))))
+#define jvp_igamma_grad_a NULL
+#define jvp_random_gamma_grad NULL
+
 KILN_PRIM(igamma) = SPECIAL(igamma, igamma, 2, "Regularized lower incomplete gamma function P(a, x), of a and x. " ACCURACY);
 KILN_PRIM(igammac) = SPECIAL(igammac, igammac, 2, "Regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x), of a and x. " ACCURACY);
 KILN_PRIM(igamma_grad_a) = SPECIAL(igamma_grad_a, igamma_grad, 2, "Derivative of igamma(a, x) in a. " ACCURACY);

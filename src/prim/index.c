@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prim/index.h"
 
+#include "prims.gen.h"
+
 static bool list_of(const kn_param *p, kn_ints_list *out)
 {
     bool empty = p->kind == KN_P_TUPLE && p->n == 0;
@@ -131,6 +133,65 @@ void kn_index_start(const kn_index_dims *d, const kiln_array *indices, uint32_t 
         start[d->map.v[k]] = t.dtype == KILN_U64 && s.u > (uint64_t)INT64_MAX ? INT64_MAX : s.i;
     }
     for (uint32_t k = 0; k < d->operand_batch.n; k++) start[d->operand_batch.v[k]] = batch[d->indices_batch.v[k]];
+}
+
+/* ---- each from the other ---- */
+
+static const char *const gather_keys[] = {"offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims",
+                                          "start_indices_batching_dims"};
+static const char *const scatter_keys[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
+                                           "scatter_indices_batching_dims"};
+
+static kn_param record_of(const kn_index_dims *d, bool scatter, kn_param *items)
+{
+    const kn_ints_list l[] = {d->window, d->collapsed, d->map, d->operand_batch, d->indices_batch};
+    for (uint32_t i = 0; i < 5; i++) items[i] = KN_INTS(l[i].n, l[i].v);
+    return (kn_param){.kind = KN_P_RECORD, .n = 5, .items = items, .name = scatter ? "ScatterDimensionNumbers" : "GatherDimensionNumbers",
+                      .keys = scatter ? scatter_keys : gather_keys};
+}
+
+/* Either side's dimension numbers. */
+static void dims_of(const kn_param *p, kn_index_dims *d)
+{
+    if (!kn_index_dims_of(p, true, d)) kn_index_dims_of(p, false, d);
+}
+
+kiln_status kn_build_scatter(kn_build *b, const kn_prim *p, const kn_scatter_like *how, kn_atom operand, kn_atom indices, kn_atom updates, kn_atom *out)
+{
+    kn_index_dims d;
+    kn_param items[5];
+    dims_of(how->dims, &d);
+    kn_param params[] = {record_of(&d, true, items), KN_BOOL(how->sorted), *how->mode, KN_NONE, KN_BOOL(how->unique), KN_NONE, KN_NONE};
+    return kn_build_eqn(b, p, params, (kn_atom[]){operand, indices, updates}, 3, out, 1);
+}
+
+kiln_status kn_build_gather(kn_build *b, const kn_scatter_like *how, const int64_t *sizes, kn_atom operand, kn_atom indices, kn_atom *out)
+{
+    kn_index_dims d;
+    kn_param items[5];
+    dims_of(how->dims, &d);
+    uint32_t rank = kn_build_type(b, operand).rank;
+    kn_param params[] = {record_of(&d, false, items), KN_INT(0), KN_BOOL(how->sorted), *how->mode, KN_INTS(rank, sizes), KN_BOOL(how->unique)};
+    return kn_build_eqn(b, &kn_prim_gather, params, (kn_atom[]){operand, indices}, 2, out, 1);
+}
+
+kiln_status kn_build_take(kn_build *b, kn_atom x, kn_atom indices, uint32_t axis, kn_atom *out)
+{
+    kiln_type t = kn_build_type(b, indices);
+    int64_t dims[KN_MAX_RANK + 1], others[KN_MAX_RANK], ones[KN_MAX_RANK], at[KN_MAX_RANK], along = axis;
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        dims[d] = t.dims[d], ones[d] = 1, at[d] = d;
+        if (d != axis) others[n++] = d;
+    }
+    dims[t.rank] = 1;
+    if (t.rank + 1 > KN_MAX_RANK) return kn_fail(b->ctx, KILN_UNSUPPORTED, "an array of %u dimensions is indexed along one", t.rank);
+    kn_param wide[] = {KN_INTS(t.rank, at), KN_INTS(t.rank + 1, dims), KN_NONE}, mode = KN_TEXT("GatherScatterMode.PROMISE_IN_BOUNDS"), items[5];
+    KILN_TRY(kn_build_eqn(b, &kn_prim_broadcast_in_dim, wide, &indices, 1, &indices, 1));
+    kn_index_dims d = {.collapsed = {&along, 1}, .map = {&along, 1}, .operand_batch = {others, n}, .indices_batch = {others, n}};
+    kn_param record = record_of(&d, false, items);
+    kn_scatter_like how = {&record, &mode, false, true};
+    return kn_build_gather(b, &how, ones, x, indices, out);
 }
 
 void kn_index_lanes(kn_lanes *m, kn_index_dims *d, bool operand, bool indices)

@@ -45,4 +45,16 @@ void kn_index_split(const kn_index_dims *d, uint32_t rank, uint32_t outer_rank, 
 /* Start of the window of index vector `batch`, not clamped. */
 void kn_index_start(const kn_index_dims *d, const kiln_array *indices, uint32_t rank, const int64_t *batch, int64_t *start);
 
+/* ---- each from the other ---- */
+
+typedef struct kn_scatter_like {
+    const kn_param *dims, *mode; /* of a gather or a scatter */
+    bool sorted, unique;
+} kn_scatter_like;
+/* A scatter primitive, or a gather with 0 where an index is out of bounds, by the dimension numbers of the other. */
+kiln_status kn_build_scatter(kn_build *b, const kn_prim *p, const kn_scatter_like *how, kn_atom operand, kn_atom indices, kn_atom updates, kn_atom *out);
+kiln_status kn_build_gather(kn_build *b, const kn_scatter_like *how, const int64_t *sizes, kn_atom operand, kn_atom indices, kn_atom *out);
+/* Elements of x along a dimension at `indices`, of the result's shape. */
+kiln_status kn_build_take(kn_build *b, kn_atom x, kn_atom indices, uint32_t axis, kn_atom *out);
+
 #endif

@@ -2,6 +2,7 @@
 /* concatenate, stack, pad: results put together from several operands. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 /* ---- concatenate ---- */
@@ -102,6 +103,29 @@ static kn_lv element_concatenate(kn_element *m, const kn_eqn *e, uint32_t result
     (void)result;
     return parts_from(&(parts){m, e, ix, (uint32_t)e->params[0].i, false}, 0, 0, false);
 }
+/* Layers start..limit of the cotangent along an axis. */
+static kn_atom layers(kn_low *l, kn_atom ct, uint32_t axis, int64_t start, int64_t limit)
+{
+    int64_t from[KN_MAX_RANK] = {0}, to[KN_MAX_RANK];
+    if (l->status != KILN_OK) return ct;
+    kiln_type t = kn_build_type(l->b, ct);
+    for (uint32_t d = 0; d < t.rank; d++) to[d] = t.dims[d];
+    from[axis] = start, to[axis] = limit;
+    return kn_derive_slice(l, ct, from, to, NULL);
+}
+static kiln_status transpose_concatenate(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    uint32_t axis = (uint32_t)e->params[0].i;
+    int64_t start = 0;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        int64_t n = kn_in_type(j, e, i).dims[axis];
+        if (x[i] == KN_LINEAR) ct_in[i] = layers(&l, ct[0], axis, start, start + n);
+        start += n;
+    }
+    return l.status;
+}
 KILN_PRIM(concatenate) = {
     .name = "concatenate",
     .nin = KN_VARIADIC,
@@ -111,6 +135,8 @@ KILN_PRIM(concatenate) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_concatenate,
     .eval = eval_concatenate,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_concatenate,
     .element = element_concatenate,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_concatenate,
@@ -156,6 +182,18 @@ static kn_lv element_stack(kn_element *m, const kn_eqn *e, uint32_t result, cons
     (void)result;
     return parts_from(&(parts){m, e, ix, (uint32_t)e->params[0].i, true}, 0, 0, false);
 }
+static kiln_status transpose_stack(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (x[i] == KN_LINEAR) {
+            kn_atom one = layers(&l, ct[0], (uint32_t)e->params[0].i, i, (int64_t)i + 1);
+            ct_in[i] = kn_low_op(&l, &kn_prim_squeeze, &KN_INTS(1, &e->params[0].i), &one, 1);
+        }
+    (void)j;
+    return l.status;
+}
 KILN_PRIM(stack) = {
     .name = "stack",
     .nin = KN_VARIADIC,
@@ -165,6 +203,8 @@ KILN_PRIM(stack) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_stack,
     .eval = eval_stack,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_stack,
     .element = element_stack,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_stack,
@@ -268,6 +308,23 @@ static kn_lv element_pad(kn_element *m, const kn_eqn *e, uint32_t result, const 
     kn_lv v = m->operand(m, e, 0, from);
     return any ? m->op(m, KN_S_select, y.dtype, y.dtype, inside, v, m->operand(m, e, 1, NULL)) : v;
 }
+/* The operand's cotangent: what stands where its elements went. The padding value's: the sum of all the rest. */
+static kiln_status transpose_pad(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0), y = kn_out_type(j, e, 0);
+    int64_t low[KN_MAX_RANK], high[KN_MAX_RANK], step[KN_MAX_RANK], start[KN_MAX_RANK] = {0}, limit[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) {
+        margins g = margin(&e->params[0], d);
+        low[d] = -g.lo, high[d] = -g.hi, step[d] = g.inside + 1;
+        limit[d] = y.dims[d] - g.lo - g.hi;
+    }
+    kn_atom own = kn_derive_slice(&l, kn_derive_pad(&l, ct[0], low, high, NULL), start, limit, step);
+    if (x[0] == KN_LINEAR) ct_in[0] = own;
+    if (x[1] == KN_LINEAR) ct_in[1] = kn_low2(&l, &kn_prim_sub, kn_derive_sum_all(&l, ct[0]), kn_derive_sum_all(&l, own));
+    return l.status;
+}
 
 /* Padding values that differ between lanes are chosen by a mask of what is no element. */
 static kiln_status batch_pad(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
@@ -297,6 +354,8 @@ KILN_PRIM(pad) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_pad,
     .eval = eval_pad,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_pad,
     .element = element_pad,
     .batch = batch_pad,
     .sample = kn_sample_pad,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random keys as JAX has them: a key is two words of 32 bits; new keys and bits are Threefry-2x32 of counters of 64 bits, one for each
  * element, so that a draw does not depend on how many are made with it ("partitionable"). */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -120,6 +121,7 @@ KILN_PRIM(random_seed) = {
     KN_PARAMS(impl_params),
     .type = type_seed,
     .lower = lower_seed,
+    .batch = kn_batch_full,
     .sample = kn_sample_key,
     .doc = "The key of an integer seed: its high and its low 32 bits.",
 };
@@ -150,6 +152,7 @@ KILN_PRIM(random_wrap) = {
     KN_PARAMS(impl_params),
     .type = type_wrap,
     .lower = lower_wrap,
+    .batch = kn_batch_full,
     .sample = kn_sample_key,
     .doc = "Keys of pairs of words.",
 };
@@ -174,6 +177,7 @@ KILN_PRIM(random_unwrap) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_unwrap,
     .lower = lower_unwrap,
+    .batch = kn_batch_full,
     .sample = kn_sample_key,
     .doc = "The pairs of words of keys.",
 };
@@ -207,6 +211,7 @@ KILN_PRIM(random_split) = {
     KN_PARAMS(shape_params),
     .type = type_split,
     .lower = lower_split,
+    .batch = kn_batch_full,
     .sample = kn_sample_key,
     .doc = "An array of new keys from each key.",
 };
@@ -239,6 +244,7 @@ KILN_PRIM(random_fold_in) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_fold_in,
     .lower = lower_fold_in,
+    .batch = kn_batch_elementwise,
     .sample = kn_sample_key,
     .doc = "A new key from a key and a number.",
 };
@@ -277,6 +283,7 @@ KILN_PRIM(random_bits) = {
     KN_PARAMS(bits_params),
     .type = type_bits,
     .lower = lower_bits,
+    .batch = kn_batch_full,
     .sample = kn_sample_key,
     .doc = "Random unsigned integers of `bit_width` bits from each key.",
 };

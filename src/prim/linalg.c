@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cholesky and triangular_solve over the last two dimensions, computed in double (complex too) and rounded once; sums run in the
  * order of their index. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/routine.h"

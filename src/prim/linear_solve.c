@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* custom_linear_solve: a call of the body `solve`; the others say what derivatives need. */
+#include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -64,6 +65,37 @@ static kiln_status lower_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j
     return kn_low_inline(b, body, e, in, y);
 }
 
+/* All bodies over the lanes; the right sides and the solutions have lanes in any case. */
+static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis,
+                               kn_atom *y, int *out_axis)
+{
+    (void)out_axis;
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_arena *arena = &b->prog->arena;
+    kn_param *own = kn_lanes_params(&m);
+    const kn_param *bodies = &e->params[BODIES];
+    uint32_t all = 0, none = 0;
+    operands(&e->params[LENGTHS], PARTS, &all, &none);
+    kn_param *items = KN_NEWN(arena, kn_param, bodies->n);
+    bool *lanes = KN_NEWN(arena, bool, e->nin), *wanted = KN_NEWN(arena, bool, e->nout), *found = KN_NEWN(arena, bool, e->nout);
+    kn_atom *in = KN_NEWN(arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, own && items && lanes && wanted && found && in);
+    for (uint32_t i = 0; i < e->nout; i++) wanted[i] = true;
+    for (uint32_t i = 0; i < e->nin; i++) in[i] = i < all ? x[i] : kn_lanes_full(&m, i);
+    for (uint32_t k = 0; k < bodies->n; k++) {
+        uint32_t first = 0, consts = 0;
+        int part = 0;
+        items[k] = bodies->items[k];
+        while (part < PARTS && strcmp(parts[part], bodies->keys[k]) != 0) part++;
+        if (items[k].kind != KN_P_JAXPR || part == PARTS) continue;
+        operands(&e->params[LENGTHS], part, &first, &consts);
+        for (uint32_t i = 0; i < kn_nargs(items[k].jaxpr); i++) lanes[i] = i >= consts || kn_has_lanes(&m, first + i);
+        KILN_TRY(r->batch(r, items[k].jaxpr, m.size, lanes, wanted, &items[k].jaxpr, found));
+    }
+    own[BODIES].items = items;
+    return kn_lanes_emit(&m, own, in, y);
+}
+
 KILN_PRIM(custom_linear_solve) = {
     .name = "custom_linear_solve",
     .nin = KN_VARIADIC,
@@ -72,6 +104,7 @@ KILN_PRIM(custom_linear_solve) = {
     KN_PARAMS(params),
     .type = type_solve,
     .lower = lower_solve,
+    .batch = batch_solve,
     .sample = kn_sample_linear_solve,
     .doc = "Solves linear systems by the program `solve`; the programs matvec, vecmat and transpose_solve say what derivatives need.",
 };

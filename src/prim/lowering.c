@@ -25,6 +25,7 @@ static kn_atom literal(kn_low *l, kiln_dtype d, kn_scalar v)
 kn_atom kn_low_num(kn_low *l, kiln_dtype d, double v)
 {
     kn_scalar x = {.f = v};
+    if (kiln_dtype_kind(d) == 'c') return literal(l, d, (kn_scalar){.c = {v, 0}});
     return literal(l, d, kn_sop_eval(KN_S_convert, KILN_F64, d, x, x, x));
 }
 

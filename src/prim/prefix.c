@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folds and running folds along a dimension whose step is no scalar operation: loops over its slices, by scan. */
+#include "prim/derive.h"
 #include "prim/formula.h"
 #include "prim/sample.h"
 
@@ -110,6 +111,20 @@ static kiln_status lower_cumlogsumexp(const kn_rules *r, kn_build *b, const kn_j
     return l.status;
 }
 
+/* The weights of what came before and of what enters: exp of their distance to the result. */
+static kiln_status jvp_cumlogsumexp(KN_JVP_ARGS)
+{
+    (void)r, (void)j;
+    kn_low l = {b, KILN_OK};
+    uint32_t axis = (uint32_t)e->params[CUM_AXIS].i;
+    bool reverse = e->params[CUM_REVERSE].b;
+    kn_atom before = kn_derive_before(&l, y[0], axis, reverse, -(double)INFINITY);
+    kn_atom keep = kn_low1(&l, &kn_prim_exp, kn_low2(&l, &kn_prim_sub, before, y[0]));
+    kn_atom take = kn_low1(&l, &kn_prim_exp, kn_low2(&l, &kn_prim_sub, x[0], y[0]));
+    dy[0] = kn_derive_recurrence(&l, keep, kn_low2(&l, &kn_prim_mul, dx[0], take), axis, reverse);
+    return l.status;
+}
+
 KILN_PRIM(cumlogsumexp) = {
     .name = "cumlogsumexp",
     .nin = 1,
@@ -117,6 +132,7 @@ KILN_PRIM(cumlogsumexp) = {
     .flags = KN_LEVEL_TRACED,
     KN_PARAMS(cumulative_params),
     .type = type_cumlogsumexp,
+    .jvp = jvp_cumlogsumexp,
     .lower = lower_cumlogsumexp,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_cumulative,

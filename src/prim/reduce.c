@@ -3,8 +3,11 @@
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 #include "rt/reduce.h"
+
+#include <math.h>
 
 static const kn_param_spec reduce_params[] = {{"axes", KN_P_INTS, 0}};
 static const kn_param_spec reduce_sharded[] = {{"axes", KN_P_INTS, 0}, {"out_sharding", KN_P_NONE, KN_PARAM_OPTIONAL}};
@@ -39,11 +42,99 @@ static kiln_status eval_reduce(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, 
     return KILN_OK;
 }
 
+/* ---- derivatives ---- */
+
+#define jvp_reduce_sum kn_jvp_linear
+#define jvp_reduce_and NULL
+#define jvp_reduce_or NULL
+#define jvp_reduce_xor NULL
+#define transpose_reduce_prod NULL
+#define transpose_reduce_max NULL
+#define transpose_reduce_min NULL
+#define transpose_reduce_and NULL
+#define transpose_reduce_or NULL
+#define transpose_reduce_xor NULL
+
+static bool is_reduced(const kn_eqn *e, uint32_t d)
+{
+    for (uint32_t i = 0; i < e->params[0].n; i++)
+        if (kn_ints(&e->params[0])[i] == (int64_t)d) return true;
+    return false;
+}
+
+/* A result repeated along the dimensions that were reduced. */
+static kn_atom repeat(kn_low *l, const kn_eqn *e, kn_atom a, kiln_type t)
+{
+    int64_t kept[KN_MAX_RANK];
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (!is_reduced(e, d)) kept[n++] = d;
+    return kn_low_op(l, &kn_prim_broadcast_in_dim, (kn_param[]){KN_INTS(n, kept), KN_INTS(t.rank, t.dims), KN_NONE}, &a, 1);
+}
+static kiln_status transpose_reduce_sum(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    ct_in[0] = repeat(&l, e, ct[0], kn_in_type(j, e, 0));
+    return l.status;
+}
+
+/* The mean of the tangents of all entries that are the extremum. */
+static kiln_status jvp_extremum(KN_JVP_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    kn_atom here = kn_low_convert(&l, kn_low2(&l, &kn_prim_eq, x[0], repeat(&l, e, y[0], t)), t.dtype);
+    kn_atom count = kn_derive_sum(&l, here, e->params[0].n, kn_ints(&e->params[0]));
+    kn_atom sum = kn_derive_sum(&l, kn_low2(&l, &kn_prim_mul, dx[0], here), e->params[0].n, kn_ints(&e->params[0]));
+    dy[0] = kn_low2(&l, &kn_prim_div, sum, count);
+    return l.status;
+}
+#define jvp_reduce_max jvp_extremum
+#define jvp_reduce_min jvp_extremum
+
+/* The sum over the entries of the tangent times the product of all others, which is that of those before and those behind: right
+ * where entries are zero. */
+static kiln_status jvp_reduce_prod(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    int64_t order[KN_MAX_RANK], dims[KN_MAX_RANK + 1], n = 1;
+    uint32_t k = 0;
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (!is_reduced(e, d)) dims[k] = t.dims[d], order[k++] = d;
+    uint32_t kept = k;
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (is_reduced(e, d)) order[k++] = d, n *= t.dims[d];
+    if (n == 0 || e->params[0].n == 0) { /* the product of nothing is 1; without dimensions it is the operand */
+        dy[0] = e->params[0].n ? dy[0] : dx[0];
+        return KILN_OK;
+    }
+    dims[kept] = n;
+    kn_atom flat = kn_low_reshape(&l, kn_derive_turn(&l, x[0], order), kept + 1, dims);
+    kn_atom g = kn_low_reshape(&l, kn_derive_turn(&l, dx[0], order), kept + 1, dims);
+    kn_atom others[2], one = kn_low_num(&l, t.dtype, 1);
+    for (int back = 0; back < 2; back++) {
+        int64_t v[KN_MAX_RANK + 1][3] = {{0}};
+        kn_param items[KN_MAX_RANK + 1];
+        v[kept][0] = back ? -1 : 1, v[kept][1] = back ? 1 : -1;
+        for (uint32_t d = 0; d <= kept; d++) items[d] = KN_INTS(3, v[d]);
+        kn_atom moved = kn_low_op(&l, &kn_prim_pad, &KN_TUPLE(kept + 1, items), (kn_atom[]){flat, one}, 2);
+        others[back] = kn_low_op(&l, &kn_prim_cumprod, (kn_param[]){KN_INT(kept), KN_BOOL(back)}, &moved, 1);
+    }
+    kn_atom sum = kn_low2(&l, &kn_prim_mul, g, kn_low2(&l, &kn_prim_mul, others[0], others[1]));
+    dy[0] = kn_derive_sum(&l, sum, 1, &(int64_t){kept});
+    return l.status;
+}
+
 /* scalar_op is what combines two elements */
 #define REDUCE(id, sop, spec, rule, text)                                                                             \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(spec), .scalar_op = KN_S_##sop, .loop = KN_LOOP_REDUCE,            \
         .type = (rule), .eval = eval_reduce, .lower_complex = kn_lower_complex_reduce,                                    \
+        .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = kn_batch_dimensions,                                                                                 \
         .sample = kn_sample_reduce,                                                                                   \
         .doc = (text)                                                                                                  \
@@ -99,11 +190,56 @@ static kiln_status eval_cumulative(kn_eval *ev, const kn_jaxpr *j, const kn_eqn 
     return KILN_OK;
 }
 
+/* ---- their derivatives: dy[i] = a[i] dy[i-1] + b[i] dx[i] ---- */
+
+#define jvp_cumsum kn_jvp_linear
+#define transpose_cumprod NULL
+#define transpose_cummax NULL
+#define transpose_cummin NULL
+
+static kiln_status transpose_cumsum(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x, (void)j;
+    kn_param params[2] = {e->params[CUM_AXIS], KN_BOOL(!e->params[CUM_REVERSE].b)};
+    return kn_build_eqn(b, e->prim, params, ct, 1, ct_in, 1);
+}
+
+static kiln_status jvp_cumprod(KN_JVP_ARGS)
+{
+    (void)r, (void)j;
+    kn_low l = {b, KILN_OK};
+    bool reverse = e->params[CUM_REVERSE].b;
+    uint32_t axis = (uint32_t)e->params[CUM_AXIS].i;
+    kn_atom before = kn_derive_before(&l, y[0], axis, reverse, 1);
+    dy[0] = kn_derive_recurrence(&l, x[0], kn_low2(&l, &kn_prim_mul, dx[0], before), axis, reverse);
+    return l.status;
+}
+
+/* Where the running extremum meets its equal, each takes one half. */
+static kiln_status jvp_running(KN_JVP_ARGS)
+{
+    (void)r, (void)j;
+    kn_low l = {b, KILN_OK};
+    bool reverse = e->params[CUM_REVERSE].b;
+    uint32_t axis = (uint32_t)e->params[CUM_AXIS].i;
+    kiln_dtype d = kn_in_type(j, e, 0).dtype;
+    double none = e->prim->scalar_op == KN_S_max ? -(double)INFINITY : (double)INFINITY;
+    kn_atom before = kn_derive_before(&l, y[0], axis, reverse, none), half = kn_low_num(&l, d, 0.5), one = kn_low_num(&l, d, 1), zero = kn_low_num(&l, d, 0);
+    kn_atom old = kn_low2(&l, &kn_prim_eq, before, y[0]), new = kn_low2(&l, &kn_prim_eq, x[0], y[0]);
+    kn_atom keep = kn_low_select(&l, old, kn_low_select(&l, new, half, one), zero);
+    kn_atom take = kn_low_select(&l, new, kn_low_select(&l, old, half, one), zero);
+    dy[0] = kn_derive_recurrence(&l, keep, kn_low2(&l, &kn_prim_mul, dx[0], take), axis, reverse);
+    return l.status;
+}
+#define jvp_cummax jvp_running
+#define jvp_cummin jvp_running
+
 #define CUMULATIVE(id, sop, rule, text)                                                                               \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, KN_PARAMS(cumulative_params), .scalar_op = KN_S_##sop,                       \
         .loop = KN_LOOP_CUMULATE, .type = (rule), .eval = eval_cumulative,                                             \
         .lower_complex = kn_lower_complex_cumulative,                                                                 \
+        .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = kn_batch_dimensions,                                                                                 \
         .sample = kn_sample_cumulative,                                                                               \
         .doc = (text)                                                                                                  \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folds over windows: reduce_window_sum, _max, _min and reduce_window with any body. A window folds in row-major order from the
  * first value; padding takes part with the first value. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/sample.h"
 #include "prim/window.h"

@@ -4,6 +4,7 @@
 #include "prim/batch_control.h"
 #include "prim/common.h"
 #include "prim/control.h"
+#include "prim/derive.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -338,14 +339,124 @@ static kiln_status lower_scan(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     return KILN_OK;
 }
 
+/* ---- derivatives ---- */
+
+/* Constants, carries, arrays, each group followed by its tangents; results so too. */
+static kiln_status jvp_scan(KN_JVP_ARGS)
+{
+    kn_scan_parts p = kn_scan_parts_of(e);
+    kn_arena *arena = &b->prog->arena;
+    bool *nonzero = KN_NEWN(arena, bool, e->nin), *found = KN_NEWN(arena, bool, e->nout), *wanted = KN_NEWN(arena, bool, e->nout), again = true;
+    kn_atom *in = KN_NEWN(arena, kn_atom, 2 * e->nin), *out = KN_NEWN(arena, kn_atom, 2 * e->nout);
+    KILN_TRY_MEM(b->ctx, nonzero && found && wanted && in && out);
+    for (uint32_t i = 0; i < e->nin; i++) nonzero[i] = dx[i] != KN_SYMBOLIC_ZERO;
+    const kn_jaxpr *body;
+    while (again) {
+        again = false;
+        for (uint32_t i = 0; i < p.carries; i++) wanted[i] = nonzero[p.consts + i];
+        KILN_TRY(r->jvp(r, p.body, nonzero, wanted, &body, found));
+        for (uint32_t i = 0; i < p.carries; i++)
+            if (found[i] && !nonzero[p.consts + i]) nonzero[p.consts + i] = again = true;
+    }
+    const uint32_t first[4] = {0, p.consts, p.consts + p.carries, e->nin};
+    uint32_t sizes[6] = {p.consts, p.carries, p.xs, 0, 0, 0}, at = 0;
+    kn_low l = {b, KILN_OK};
+    for (uint32_t g = 0; g < 3; g++) {
+        for (uint32_t i = first[g]; i < first[g + 1]; i++) in[at++] = x[i];
+        for (uint32_t i = first[g]; i < first[g + 1]; i++)
+            if (nonzero[i]) in[at++] = kn_derive_value(&l, dx[i], kn_in_type(j, e, i)), sizes[3 + g]++;
+    }
+    KILN_TRY(l.status);
+    KILN_TRY(kn_body_regroup(b->ctx, arena, body, sizes, (uint32_t[]){0, 3, 1, 4, 2, 5}, 6, &body));
+    uint32_t results[4] = {p.carries, p.ys, 0, 0}, n[3] = {sizes[0] + sizes[3], sizes[1] + sizes[4], sizes[2] + sizes[5]};
+    for (uint32_t i = 0; i < e->nout; i++) results[i < p.carries ? 2 : 3] += found[i];
+    KILN_TRY(kn_body_regroup_results(b->ctx, arena, body, results, (uint32_t[]){0, 2, 1, 3}, 4, &body));
+    kn_param params[KN_SCAN_PARAMS];
+    KILN_TRY(kn_scan_params(b->ctx, arena, e, body, n, body->nout - n[1], params));
+    KILN_TRY(kn_build_eqn(b, e->prim, params, in, at, out, body->nout));
+    const kn_atom *from[4] = {out, out + n[1], out + p.carries, out + n[1] + p.ys};
+    for (uint32_t i = 0; i < e->nout; i++) {
+        uint32_t g = i >= p.carries;
+        y[i] = *from[g]++;
+        if (found[i]) dy[i] = *from[2 + g]++;
+    }
+    return KILN_OK;
+}
+
+typedef struct scan_back {
+    bool *linear, *given, *wanted, *onto, *found; /* per operand or result of the equation */
+    uint32_t consts, xs, linear_consts, given_ys; /* how many: operands that are not linear, ... */
+} scan_back;
+
+static kiln_status back_flags(kn_build *b, const kn_eqn *e, const kn_scan_parts *p, const kn_atom *x, const kn_atom *ct, scan_back *s)
+{
+    bool *all = KN_NEWN(&b->prog->arena, bool, 4 * e->nin + e->nout);
+    KILN_TRY_MEM(b->ctx, all);
+    s->linear = all, s->wanted = all + e->nin, s->onto = all + 2 * e->nin, s->found = all + 3 * e->nin, s->given = all + 4 * e->nin;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        bool carry = i >= p->consts && i < p->consts + p->carries;
+        s->linear[i] = carry || x[i] == KN_LINEAR;
+        s->wanted[i] = carry;
+        s->onto[i] = s->linear[i] && i < p->consts;
+        s->linear_consts += s->onto[i];
+        s->consts += !s->linear[i] && i < p->consts;
+        s->xs += !s->linear[i] && i >= p->consts;
+    }
+    for (uint32_t i = 0; i < e->nout; i++) {
+        s->given[i] = i < p->carries || ct[i] != KN_SYMBOLIC_ZERO;
+        s->given_ys += i >= p->carries && s->given[i];
+    }
+    return KILN_OK;
+}
+
+/* The other way: carries are what has been found for the linear constants, and the cotangents of the carries; arrays are the cotangents
+ * of the stacked results and the arrays that the body reads; stacked results are the cotangents of the linear arrays. */
+static kiln_status transpose_scan(KN_TRANSPOSE_ARGS)
+{
+    kn_scan_parts p = kn_scan_parts_of(e);
+    kn_arena *arena = &b->prog->arena;
+    scan_back s = {.linear = NULL};
+    kn_atom *in = KN_NEWN(arena, kn_atom, e->nin + e->nout), *out = KN_NEWN(arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, in && out);
+    KILN_TRY(back_flags(b, e, &p, x, ct, &s));
+    const kn_jaxpr *body;
+    KILN_TRY(r->transpose(r, p.body, s.linear, s.given, s.wanted, s.onto, &body, s.found));
+    /* arguments: constants, arrays, cotangents of carries, of stacked results, found so far */
+    uint32_t sizes[5] = {s.consts, s.xs, p.carries, s.given_ys, s.linear_consts}, at = 0, k = 0;
+    KILN_TRY(kn_body_regroup(b->ctx, arena, body, sizes, (uint32_t[]){0, 4, 2, 3, 1}, 5, &body));
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < p.consts; i++)
+        if (!s.linear[i]) in[at++] = x[i];
+    for (uint32_t i = 0; i < p.consts; i++)
+        if (s.linear[i]) in[at++] = kn_derive_value(&l, ct_in[i], kn_in_type(j, e, i));
+    for (uint32_t i = 0; i < e->nout; i++)
+        if (s.given[i]) in[at++] = kn_derive_value(&l, ct[i], kn_out_type(j, e, i));
+    for (uint32_t i = p.consts + p.carries; i < e->nin; i++)
+        if (!s.linear[i]) in[at++] = x[i];
+    KILN_TRY(l.status);
+    uint32_t n[3] = {s.consts, s.linear_consts + p.carries, s.given_ys + s.xs};
+    kn_param params[KN_SCAN_PARAMS];
+    KILN_TRY(kn_scan_params(b->ctx, arena, e, body, n, body->nout - n[1], params));
+    params[SCAN_REVERSE] = KN_BOOL(!p.reverse);
+    KILN_TRY(kn_build_eqn(b, e->prim, params, in, at, out, body->nout));
+    for (uint32_t i = 0; i < e->nin; i++) {
+        if (!s.found[i]) continue;
+        if (x[i] == KN_LINEAR) ct_in[i] = i < p.consts ? out[k] : kn_derive_add(&l, ct_in[i], out[k]);
+        k++;
+    }
+    return l.status;
+}
+
 KILN_PRIM(scan) = {
     .name = "scan",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
-    .flags = KN_LEVEL_TRACED,
+    .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE | KN_ACCUMULATES,
     KN_PARAMS(scan_params),
     .type = type_scan,
     .eval = eval_scan,
+    .jvp = jvp_scan,
+    .transpose = transpose_scan,
     .lower = lower_scan,
     .batch = kn_batch_scan,
     .sample = kn_sample_scan,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scatter and its kind: windows of the operand are combined with updates, in row-major order of the index vectors. A window that
  * does not lie inside is left out as a whole (CLIP moves it inside). */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/body.h"
 #include "prim/index.h"
@@ -347,6 +348,118 @@ static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return KILN_OK;
 }
 
+/* ---- derivatives ---- */
+
+static kn_scatter_like like(const kn_eqn *e)
+{
+    return (kn_scatter_like){&e->params[SCATTER_DIMS], &e->params[SCATTER_MODE], e->params[SCATTER_SORTED].b, e->params[SCATTER_UNIQUE].b};
+}
+/* What stands in `a`, of the operand's shape, where the updates go. */
+static kn_atom back_from(kn_low *l, const kn_jaxpr *j, const kn_eqn *e, kn_atom a, kn_atom indices)
+{
+    scatter_parts p = parts_of(e);
+    kn_scatter_like how = like(e);
+    int64_t sizes[KN_MAX_RANK];
+    kn_atom out = a;
+    window_sizes(&p.d, kn_in_type(j, e, 0).rank, kn_in_type(j, e, 2), sizes);
+    if (l->status == KILN_OK) l->status = kn_build_gather(l->b, &how, sizes, a, indices, &out);
+    return out;
+}
+static kn_atom put_in(kn_low *l, const kn_eqn *e, const kn_prim *p, kn_atom a, kn_atom indices, kn_atom updates)
+{
+    kn_scatter_like how = like(e);
+    if (l->status == KILN_OK) l->status = kn_build_scatter(l->b, p, &how, a, indices, updates, &a);
+    return a;
+}
+
+static kiln_status transpose_linear(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct, kn_atom *ct_in, bool minus)
+{
+    kn_low l = {b, KILN_OK};
+    if (x[0] == KN_LINEAR) ct_in[0] = ct[0];
+    if (x[2] == KN_LINEAR) ct_in[2] = back_from(&l, j, e, ct[0], x[1]);
+    if (x[2] == KN_LINEAR && minus) ct_in[2] = kn_derive_neg(&l, ct_in[2]);
+    return l.status;
+}
+static kiln_status transpose_scatter_add(KN_TRANSPOSE_ARGS) { return (void)r, transpose_linear(b, j, e, x, ct, ct_in, false); }
+static kiln_status transpose_scatter_sub(KN_TRANSPOSE_ARGS) { return (void)r, transpose_linear(b, j, e, x, ct, ct_in, true); }
+
+/* Each update stays or is written over by a later one: numbers are scattered and gathered back to tell. */
+static kiln_status jvp_scatter(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0), u = kn_in_type(j, e, 2), ids = {KILN_I32, u.rank, u.dims}, where = {KILN_I32, t.rank, t.dims};
+    kn_atom g[2] = {kn_derive_value(&l, dx[0], t), kn_derive_value(&l, dx[2], u)};
+    if (e->params[SCATTER_UNIQUE].b) {
+        dy[0] = put_in(&l, e, e->prim, g[0], x[1], g[1]);
+        return l.status;
+    }
+    int64_t n = kiln_type_size(u);
+    kn_atom flat = kn_low_op(&l, &kn_prim_iota, (kn_param[]){KN_INT(0), KN_DTYPE(KILN_I32), KN_INTS(1, &n), KN_NONE}, NULL, 0);
+    kn_atom own = kn_low_reshape(&l, kn_derive_plus(&l, flat, 1), ids.rank, ids.dims);
+    kn_atom at = put_in(&l, e, e->prim, kn_derive_value(&l, KN_SYMBOLIC_ZERO, where), x[1], own);
+    kn_atom stays = kn_low2(&l, &kn_prim_eq, back_from(&l, j, e, at, x[1]), own);
+    kn_atom old = kn_low2(&l, &kn_prim_eq, at, kn_low_num(&l, KILN_I32, 0));
+    g[0] = kn_low_select(&l, old, g[0], kn_derive_value(&l, KN_SYMBOLIC_ZERO, t));
+    g[1] = kn_low_select(&l, stays, g[1], kn_derive_value(&l, KN_SYMBOLIC_ZERO, u));
+    dy[0] = put_in(&l, e, &kn_prim_scatter_add, g[0], x[1], g[1]);
+    return l.status;
+}
+static kiln_status transpose_scatter(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    if (x[0] == KN_LINEAR) ct_in[0] = put_in(&l, e, e->prim, ct[0], x[1], kn_derive_value(&l, KN_SYMBOLIC_ZERO, kn_in_type(j, e, 2)));
+    if (x[2] == KN_LINEAR) ct_in[2] = back_from(&l, j, e, ct[0], x[1]);
+    return l.status;
+}
+
+/* The tangents of all that equal the result, operand and updates, averaged. */
+static kiln_status jvp_scatter_extremum(KN_JVP_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0), u = kn_in_type(j, e, 2);
+    kn_atom old = kn_low_convert(&l, kn_low2(&l, &kn_prim_eq, x[0], y[0]), t.dtype);
+    kn_atom new = kn_low_convert(&l, kn_low2(&l, &kn_prim_eq, x[2], back_from(&l, j, e, y[0], x[1])), u.dtype);
+    kn_atom count = put_in(&l, e, &kn_prim_scatter_add, old, x[1], new), part[2] = {old, new}, g[2] = {dx[0], dx[2]};
+    for (int i = 0; i < 2; i++)
+        part[i] = g[i] == KN_SYMBOLIC_ZERO ? kn_derive_value(&l, KN_SYMBOLIC_ZERO, i ? u : t) : kn_low2(&l, &kn_prim_mul, g[i], part[i]);
+    kn_atom safe = kn_low2(&l, &kn_prim_max, count, kn_low_num(&l, t.dtype, 1));
+    dy[0] = kn_low2(&l, &kn_prim_div, put_in(&l, e, &kn_prim_scatter_add, part[0], x[1], part[1]), safe);
+    return l.status;
+}
+#define jvp_scatter_max jvp_scatter_extremum
+#define jvp_scatter_min jvp_scatter_extremum
+#define transpose_scatter_max NULL
+#define transpose_scatter_min NULL
+
+static kiln_status jvp_scatter_mul(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    if (dx[0] != KN_SYMBOLIC_ZERO) dy[0] = put_in(&l, e, e->prim, dx[0], x[1], x[2]);
+    if (dx[2] != KN_SYMBOLIC_ZERO) {
+        if (!e->params[SCATTER_UNIQUE].b)
+            return kn_fail(b->ctx, KILN_UNSUPPORTED, "scatter-mul has a derivative in its updates where unique_indices is True");
+        kn_atom sum = put_in(&l, e, &kn_prim_scatter_add, kn_derive_value(&l, KN_SYMBOLIC_ZERO, kn_in_type(j, e, 0)), x[1], dx[2]);
+        dy[0] = kn_derive_add(&l, dy[0], kn_low2(&l, &kn_prim_mul, x[0], sum));
+    }
+    return l.status;
+}
+static kiln_status transpose_scatter_mul(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    if (x[0] == KN_LINEAR) ct_in[0] = put_in(&l, e, e->prim, ct[0], x[1], x[2]);
+    if (x[2] == KN_LINEAR) ct_in[2] = back_from(&l, j, e, kn_low2(&l, &kn_prim_mul, ct[0], x[0]), x[1]);
+    return l.status;
+}
+#define jvp_scatter_add kn_jvp_linear
+#define jvp_scatter_sub kn_jvp_linear
+#define jvp_scatter_apply NULL
+#define transpose_scatter_apply NULL
+
 /* Complex elements combine as the rules of their operations say. */
 static kiln_status lower_complex_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
@@ -371,20 +484,21 @@ static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return kn_lanes_emit(&m, p, in, y);
 }
 
-#define SCATTER(text_name, sop, inputs, outputs, text)                                                                \
+#define SCATTER(text_name, id, sop, inputs, outputs, text)                                                                \
     {                                                                                                                  \
         .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
         .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .lower_complex = lower_complex_scatter,    \
+        .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = batch_scatter,                                                                                        \
         .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }
-KILN_PRIM(scatter) = SCATTER("scatter", KN_S_NONE, 3, 1,
+KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 3, 1,
                              "The operand with updates written over windows at places that index vectors name; the last one wins. "
                              "Windows that do not lie inside are left out, or moved inside (CLIP).");
-KILN_PRIM(scatter_add) = SCATTER("scatter-add", KN_S_add, 3, 1, "As scatter; updates are added, in row-major order of the index vectors.");
-KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", KN_S_NONE, KN_VARIADIC, KN_VARIADIC,
+KILN_PRIM(scatter_add) = SCATTER("scatter-add", scatter_add, KN_S_add, 3, 1, "As scatter; updates are added, in row-major order of the index vectors.");
+KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", scatter_apply, KN_S_NONE, KN_VARIADIC, KN_VARIADIC,
                                    "As scatter, over several arrays at once; update_jaxpr makes new elements of old ones and updates.");
-KILN_PRIM(scatter_max) = SCATTER("scatter-max", KN_S_max, 3, 1, "As scatter; the maximum of old and update stays.");
-KILN_PRIM(scatter_min) = SCATTER("scatter-min", KN_S_min, 3, 1, "As scatter; the minimum of old and update stays.");
-KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", KN_S_mul, 3, 1, "As scatter; old elements are multiplied by updates.");
-KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", KN_S_sub, 3, 1, "As scatter; updates are subtracted.");
+KILN_PRIM(scatter_max) = SCATTER("scatter-max", scatter_max, KN_S_max, 3, 1, "As scatter; the maximum of old and update stays.");
+KILN_PRIM(scatter_min) = SCATTER("scatter-min", scatter_min, KN_S_min, 3, 1, "As scatter; the minimum of old and update stays.");
+KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", scatter_mul, KN_S_mul, 3, 1, "As scatter; old elements are multiplied by updates.");
+KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", scatter_sub, KN_S_sub, 3, 1, "As scatter; updates are subtracted.");

@@ -2,6 +2,7 @@
 /* select_n and clamp. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 static kiln_status type_select_n(kn_typing *t)
@@ -62,6 +63,37 @@ static kn_lv element_select_n(kn_element *m, const kn_eqn *e, uint32_t result, c
     return m->op(m, KN_S_select, d, d, which, yes, no);
 }
 
+/* The same choice of the tangents; of the cotangents: where the case was chosen, elsewhere 0. */
+static kiln_status jvp_select_n(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, in);
+    in[0] = x[0];
+    for (uint32_t i = 1; i < e->nin; i++) in[i] = kn_derive_value(&l, dx[i], kn_in_type(j, e, i));
+    dy[0] = kn_low_op(&l, e->prim, NULL, in, e->nin);
+    return l.status;
+}
+static kiln_status transpose_select_n(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_atom zeros = kn_derive_value(&l, KN_SYMBOLIC_ZERO, kn_out_type(j, e, 0));
+    bool two = kn_in_type(j, e, 0).dtype == KILN_BOOL;
+    for (uint32_t i = 1; i < e->nin; i++) {
+        if (x[i] != KN_LINEAR) continue;
+        kn_atom at = x[0], in[3] = {0, two && i == 1 ? ct[0] : zeros, two && i == 1 ? zeros : ct[0]};
+        if (!two) { /* an index outside chooses the nearest case */
+            const kn_prim *p = i == 1 ? &kn_prim_le : i + 1 == e->nin ? &kn_prim_ge : &kn_prim_eq;
+            at = kn_low2(&l, p, at, kn_low_num(&l, KILN_I32, i - 1.0));
+        }
+        in[0] = at;
+        ct_in[i] = e->nin == 2 ? ct[0] : kn_low_op(&l, e->prim, NULL, in, 3);
+    }
+    return l.status;
+}
+
 /* A choice that all lanes share, by one scalar, stays one. */
 static kiln_status batch_select_n(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
@@ -83,6 +115,8 @@ KILN_PRIM(select_n) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_select_n,
     .eval = eval_select_n,
+    .jvp = jvp_select_n,
+    .transpose = transpose_select_n,
     .element = element_select_n,
     .batch = batch_select_n,
     .sample = kn_sample_select_n,
@@ -119,6 +153,24 @@ static kn_lv element_clamp(kn_element *m, const kn_eqn *e, uint32_t result, cons
     return m->op(m, KN_S_min, d, d, m->op(m, KN_S_max, d, d, x[1], x[0], 0), x[2], 0);
 }
 
+/* Strictly between the bounds the operand's, beyond one of them that bound's; at a bound none. */
+static kiln_status jvp_clamp(KN_JVP_ARGS)
+{
+    (void)r, (void)y;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_out_type(j, e, 0);
+    kn_atom below = kn_low2(&l, &kn_prim_gt, x[0], x[1]), above = kn_low2(&l, &kn_prim_lt, x[2], x[1]);
+    kn_atom open = kn_low2(&l, &kn_prim_lt, x[0], x[2]);
+    kn_atom inside = kn_low2(&l, &kn_prim_and, kn_low2(&l, &kn_prim_gt, x[1], x[0]), kn_low2(&l, &kn_prim_lt, x[1], x[2]));
+    kn_atom mask[3] = {kn_low2(&l, &kn_prim_and, below, open), inside, above};
+    for (uint32_t i = 0; i < 3; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom g = kn_derive_spread(&l, dx[i], t);
+        dy[0] = kn_derive_add(&l, dy[0], kn_low_select(&l, mask[i], g, kn_derive_value(&l, KN_SYMBOLIC_ZERO, t)));
+    }
+    return l.status;
+}
+
 static kiln_status batch_clamp(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
     (void)out_axis;
@@ -139,6 +191,7 @@ KILN_PRIM(clamp) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_clamp,
     .eval = eval_clamp,
+    .jvp = jvp_clamp,
     .element = element_clamp,
     .batch = batch_clamp,
     .sample = kn_sample_elementwise,

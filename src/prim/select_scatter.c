@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows that choose one of their elements: select_and_scatter writes a source there, select_and_gather_add reads another array
  * there. Padding is never chosen by the first; in the second it takes part with the least or greatest number. */
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/sample.h"
 #include "prim/window.h"

@@ -3,6 +3,7 @@
  * Each rule pair is an index map: which element of the operand stands at an index of the result. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 /* Evaluates a data movement: `from` gives the offset of the operand's element for an index of the result. */
@@ -27,6 +28,7 @@ static int64_t offset(kiln_type x, const int64_t *ix)
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_MOVES | KN_BY_PARTS, KN_PARAMS(spec), .loop = KN_LOOP_ELEMENT,   \
         .type = (type_rule), .eval = (eval_rule), .element = (element_rule),                                           \
+        .jvp = kn_jvp_linear, .transpose = transpose_##id,                                                             \
         .batch = batch_##id,                                                                                           \
         .sample = kn_sample_##id, .doc = (text)                                                                        \
     }
@@ -87,6 +89,25 @@ static kn_lv element_broadcast(kn_element *m, const kn_eqn *e, uint32_t result, 
     for (uint32_t d = 0; d < x.rank; d++) from[d] = x.dims[d] == 1 ? m->integer(m, 0) : ix[at[d]];
     return m->operand(m, e, 0, from);
 }
+/* Sums over what the operand was repeated along. */
+static kiln_status transpose_broadcast_in_dim(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_type from = kn_in_type(j, e, 0), to = kn_out_type(j, e, 0);
+    const int64_t *at = kn_ints(&e->params[BROADCAST_DIMENSIONS]);
+    int64_t axes[KN_MAX_RANK];
+    uint32_t n = 0, k = 0;
+    for (uint32_t d = 0; d < to.rank; d++) {
+        bool kept = k < from.rank && at[k] == (int64_t)d;
+        if (!kept || from.dims[k] != to.dims[d]) axes[n++] = d;
+        k += kept;
+    }
+    ct_in[0] = kn_derive_sum(&l, ct[0], n, axes);
+    if (l.status == KILN_OK && !kiln_type_equal(kn_build_type(b, ct_in[0]), from)) ct_in[0] = kn_low_reshape(&l, ct_in[0], from.rank, from.dims);
+    return l.status;
+}
+
 static kiln_status batch_broadcast_in_dim(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
     (void)out_axis;
@@ -198,6 +219,18 @@ static kn_lv element_reshape(kn_element *m, const kn_eqn *e, uint32_t result, co
     for (uint32_t d = 0; d < x.rank; d++) from[order ? order[d] : d] = at[d];
     return m->operand(m, e, 0, from);
 }
+static kiln_status transpose_reshape(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    const int64_t *order = kn_ints(&e->params[RESHAPE_DIMENSIONS]);
+    int64_t dims[KN_MAX_RANK], back[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) dims[d] = t.dims[order ? order[d] : d], back[order ? order[d] : d] = d;
+    ct_in[0] = kn_derive_turn(&l, kn_low_reshape(&l, ct[0], t.rank, dims), back);
+    return l.status;
+}
+
 static kiln_status batch_reshape(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
     (void)out_axis;
@@ -256,6 +289,14 @@ static kn_lv element_squeeze(kn_element *m, const kn_eqn *e, uint32_t result, co
     for (uint32_t d = 0; d < x.rank; d++) from[d] = listed(&e->params[0], d) ? m->integer(m, 0) : ix[k++];
     return m->operand(m, e, 0, from);
 }
+static kiln_status transpose_squeeze(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    ct_in[0] = kn_low_reshape(&l, ct[0], t.rank, t.dims);
+    return l.status;
+}
 KILN_PRIM(squeeze) = MOVING(squeeze, dimensions_params, type_squeeze, eval_squeeze, element_squeeze, "Removes dimensions of size 1.");
 
 /* ---- transpose, rev ---- */
@@ -294,6 +335,16 @@ static kn_lv element_transpose(kn_element *m, const kn_eqn *e, uint32_t result, 
     for (uint32_t d = 0; d < rank; d++) from[kn_ints(&e->params[0])[d]] = ix[d];
     return m->operand(m, e, 0, from);
 }
+static kiln_status transpose_transpose(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x, (void)j;
+    kn_low l = {b, KILN_OK};
+    int64_t back[KN_MAX_RANK];
+    for (uint32_t d = 0; d < e->params[0].n; d++) back[kn_ints(&e->params[0])[d]] = d;
+    ct_in[0] = kn_derive_turn(&l, ct[0], back);
+    return l.status;
+}
+
 static kiln_status batch_transpose(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
     (void)out_axis;
@@ -332,6 +383,11 @@ static kn_lv element_rev(kn_element *m, const kn_eqn *e, uint32_t result, const 
     for (uint32_t d = 0; d < x.rank; d++)
         from[d] = listed(&e->params[0], d) ? kn_e_sub(m, m->integer(m, x.dims[d] - 1), ix[d]) : ix[d];
     return m->operand(m, e, 0, from);
+}
+static kiln_status transpose_rev(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x, (void)j;
+    return kn_build_eqn(b, e->prim, e->params, ct, 1, ct_in, 1);
 }
 KILN_PRIM(rev) = MOVING(rev, dimensions_params, type_rev, eval_rev, element_rev, "Reverses the order along the listed dimensions.");
 

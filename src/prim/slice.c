@@ -2,6 +2,7 @@
 /* slice, dynamic_slice, dynamic_update_slice, split. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/index.h"
 #include "prim/sample.h"
 
@@ -75,6 +76,22 @@ static kn_lv element_slice(kn_element *m, const kn_eqn *e, uint32_t result, cons
     }
     return m->operand(m, e, 0, from);
 }
+static kiln_status transpose_slice(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0), y = kn_out_type(j, e, 0);
+    int64_t low[KN_MAX_RANK], high[KN_MAX_RANK], inside[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) {
+        int64_t stride;
+        low[d] = slice_at(e, d, &stride);
+        inside[d] = stride - 1;
+        high[d] = t.dims[d] - low[d] - (y.dims[d] ? (y.dims[d] - 1) * stride + 1 : 0);
+    }
+    ct_in[0] = kn_derive_pad(&l, ct[0], low, high, inside);
+    return l.status;
+}
+
 static kiln_status batch_slice(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
 {
     (void)out_axis;
@@ -100,6 +117,8 @@ KILN_PRIM(slice) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_slice,
     .eval = eval_slice,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_slice,
     .element = element_slice,
     .batch = batch_slice,
     .sample = kn_sample_slice,
@@ -181,6 +200,30 @@ static kn_lv element_dynamic_slice(kn_element *m, const kn_eqn *e, uint32_t resu
     for (uint32_t d = 0; d < x.rank; d++) from[d] = kn_e_add(m, kn_element_start(m, e, 1 + d, x.dims[d] - y.dims[d]), ix[d]);
     return m->operand(m, e, 0, from);
 }
+/* The indices of an equation in the place of its operands from `first` on, behind the n operands given. */
+static kiln_status with_starts(kn_build *b, const kn_eqn *e, uint32_t first, const kn_atom *x, kn_atom *in, uint32_t n, const kn_prim *p,
+                               const kn_param *params, kn_atom *out)
+{
+    for (uint32_t i = first; i < e->nin; i++) in[n++] = x[i];
+    return kn_build_eqn(b, p, params, in, n, out, 1);
+}
+/* Adds to the window of what has been found so far: in a loop that is one array, updated in place. */
+static kiln_status transpose_dynamic_slice(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_atom in[KN_MAX_RANK + 2], part = ct[0], sum = ct_in[0];
+    if (sum == KN_SYMBOLIC_ZERO) {
+        KILN_TRY(kn_zeros(b, kn_in_type(j, e, 0), &sum));
+    } else {
+        in[0] = sum;
+        KILN_TRY(with_starts(b, e, 1, x, in, 1, e->prim, e->params, &part));
+        part = kn_derive_add(&l, part, ct[0]);
+        KILN_TRY(l.status);
+    }
+    in[0] = sum, in[1] = part;
+    return with_starts(b, e, 1, x, in, 2, &kn_prim_dynamic_update_slice, NULL, &ct_in[0]);
+}
 
 /* A start index for the lanes, 0, of the type of the equation's own. */
 static kn_atom first_lane(kn_lanes *m, uint32_t first)
@@ -244,11 +287,13 @@ KILN_PRIM(dynamic_slice) = {
     .name = "dynamic_slice",
     .nin = KN_VARIADIC,
     .nout = 1,
-    .flags = KN_MOVES | KN_BY_PARTS,
+    .flags = KN_MOVES | KN_ACCUMULATES | KN_BY_PARTS,
     KN_PARAMS(dynamic_slice_params),
     .loop = KN_LOOP_ELEMENT,
     .type = type_dynamic_slice,
     .eval = eval_dynamic_slice,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_dynamic_slice,
     .element = element_dynamic_slice,
     .batch = batch_dynamic_slice,
     .sample = kn_sample_dynamic_slice,
@@ -277,6 +322,20 @@ static kiln_status eval_dynamic_update_slice(kn_eval *ev, const kn_jaxpr *j, con
         kn_next(w, ix);
     }
     return KILN_OK;
+}
+static kiln_status transpose_dynamic_update_slice(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kiln_type w = kn_in_type(j, e, 1);
+    kn_atom in[KN_MAX_RANK + 2];
+    if (x[1] == KN_LINEAR) {
+        in[0] = ct[0];
+        KILN_TRY(with_starts(b, e, 2, x, in, 1, &kn_prim_dynamic_slice, &KN_INTS(w.rank, w.dims), &ct_in[1]));
+    }
+    if (x[0] != KN_LINEAR) return KILN_OK;
+    in[0] = ct[0];
+    KILN_TRY(kn_zeros(b, w, &in[1]));
+    return with_starts(b, e, 2, x, in, 2, e->prim, NULL, &ct_in[0]);
 }
 
 /* Starts that all lanes share leave it as it is, so that it can be done in place; others make a scatter. */
@@ -312,6 +371,8 @@ KILN_PRIM(dynamic_update_slice) = {
     .loop = KN_LOOP_UPDATE,
     .type = type_dynamic_update_slice,
     .eval = eval_dynamic_update_slice,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_dynamic_update_slice,
     .batch = batch_dynamic_update_slice,
     .sample = kn_sample_dynamic_update_slice,
     .doc = "The first operand with the second written over it at start indices, clamped as in dynamic_slice.",
@@ -370,6 +431,16 @@ static kn_lv element_split(kn_element *m, const kn_eqn *e, uint32_t result, cons
         from[d] = start && (int64_t)d == e->params[SPLIT_AXIS].i ? kn_e_addi(m, ix[d], start) : ix[d];
     return m->operand(m, e, 0, from);
 }
+static kiln_status transpose_split(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, e->nout);
+    KILN_TRY_MEM(b->ctx, in);
+    for (uint32_t i = 0; i < e->nout; i++) in[i] = kn_derive_value(&l, ct[i], kn_out_type(j, e, i));
+    KILN_TRY(l.status);
+    return kn_build_eqn(b, &kn_prim_concatenate, &e->params[SPLIT_AXIS], in, e->nout, ct_in, 1);
+}
 KILN_PRIM(split) = {
     .name = "split",
     .nin = 1,
@@ -379,6 +450,8 @@ KILN_PRIM(split) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_split,
     .eval = eval_split,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_split,
     .element = element_split,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_split,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort by keys, sort by a comparator, top_k. Every line along the dimension is sorted by itself, stably, all arrays alike. */
 #include "rt/sort.h"
+#include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/body.h"
+#include "prim/index.h"
 #include "prim/routine.h"
 #include "prim/sample.h"
 
@@ -81,6 +83,25 @@ static bool lines_from(const kn_call *c, lines *l)
     *l = (lines){c->ints[I_LENGTH], c->ints[I_LINES], c->ints[I_STEP]};
     return l->step > 0 && l->count % l->step == 0 && kn_call_product((int64_t[]){l->n, l->count}, 2) >= 0;
 }
+/* Sorted along with the places that the elements come from; tangents follow them. */
+static kiln_status jvp_sort(KN_JVP_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    int64_t axis = e->params[SORT_DIMENSION].i;
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, 2 * e->nin + 2), *out = in + e->nin + 1;
+    KILN_TRY_MEM(b->ctx, in);
+    memcpy(in, x, e->nin * sizeof *in);
+    in[e->nin] = kn_low_op(&l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(KILN_I32), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+    KILN_TRY(l.status);
+    KILN_TRY(kn_build_eqn(b, e->prim, e->params, in, e->nin + 1, out, e->nin + 1));
+    memcpy(y, out, e->nin * sizeof *y);
+    for (uint32_t i = 0; i < e->nin; i++)
+        if (dx[i] != KN_SYMBOLIC_ZERO) KILN_TRY(kn_build_take(b, dx[i], out[e->nin], (uint32_t)axis, &dy[i]));
+    return KILN_OK;
+}
+
 static void lines_to(lines l, int64_t last, int64_t *ints)
 {
     ints[I_LENGTH] = l.n, ints[I_LINES] = l.count, ints[I_STEP] = l.step > 0 ? l.step : 1, ints[I_LAST] = last;
@@ -158,10 +179,11 @@ KILN_PRIM(sort) = {
     .name = "sort",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
-    .flags = KN_EXPENSIVE,
+    .flags = KN_EXPENSIVE | KN_JVP_WHOLE,
     KN_PARAMS(sort_params),
     .loop = KN_LOOP_CALL,
     .type = type_sort,
+    .jvp = jvp_sort,
     .eval = kn_eval_call,
     .call = call_sort,
     .batch = kn_batch_dimensions,
@@ -325,6 +347,11 @@ static kiln_status bind_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, 
     if (arena) KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
     return KILN_OK;
 }
+static kiln_status jvp_top_k(KN_JVP_ARGS)
+{
+    (void)r, (void)x;
+    return kn_build_take(b, dx[0], y[1], (uint32_t)top_axis(e->params, kn_in_type(j, e, 0)), &dy[0]);
+}
 
 static void run_top_k(const void *self, void *const *arrays, void *work)
 {
@@ -364,6 +391,7 @@ KILN_PRIM(top_k) = {
     KN_PARAMS(top_params),
     .loop = KN_LOOP_CALL,
     .type = type_top_k,
+    .jvp = jvp_top_k,
     .eval = kn_eval_call,
     .call = call_top_k,
     .batch = kn_batch_dimensions,

@@ -3,6 +3,7 @@
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/complex_rules.h"
+#include "prim/derive.h"
 #include "prim/sample.h"
 
 static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}};
@@ -13,6 +14,7 @@ static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTION
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | (more), .scalar_op = KN_S_##sop,                   \
         .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop, .element = kn_element_sop,                       \
         .lower_complex = kn_lower_complex,                                                                            \
+        .jvp = jvp_##id,                                                                                               \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
@@ -22,6 +24,7 @@ static const kn_param_spec accuracy[] = {{"accuracy", KN_P_NONE, KN_PARAM_OPTION
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_EXPENSIVE, KN_PARAMS(accuracy),                 \
         .scalar_op = KN_S_##id, .loop = KN_LOOP_ELEMENT, .type = (rule), .eval = kn_eval_sop,                          \
         .element = kn_element_sop, .lower_complex = kn_lower_complex,                                                 \
+        .jvp = jvp_##id,                                                                                               \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                \
     }
@@ -49,7 +52,80 @@ static kiln_status same_of(kn_typing *t, const char *kinds)
 static kiln_status type_bits(kn_typing *t) { return same_of(t, "biu"); }
 static kiln_status type_integer(kn_typing *t) { return same_of(t, "iu"); }
 
-KILN_PRIM(neg) = UNARY(neg, neg, kn_type_same_number, 0, "Negation; integers wrap, floats flip the sign bit.");
+/* ---- derivatives ---- */
+
+#define jvp_sign kn_jvp_zero
+#define jvp_floor kn_jvp_zero
+#define jvp_ceil kn_jvp_zero
+#define jvp_is_finite kn_jvp_zero
+#define jvp_not NULL
+#define jvp_population_count NULL
+#define jvp_clz NULL
+
+/* Real numbers: +1 at both zeros. Complex ones: the real part of g conj(x)/|x|, 0 at 0. */
+static kn_atom d_abs(kn_low *l, kn_atom g, kn_atom x, kn_atom y, kn_atom ans, kiln_dtype d)
+{
+    (void)y;
+    if (kiln_dtype_kind(d) != 'c') return D_MUL(g, kn_low_select(l, kn_low2(l, &kn_prim_ge, x, D_NUM(0)), D_NUM(1), D_NUM(-1)));
+    kiln_dtype part = d == KILN_C64 ? KILN_F32 : KILN_F64;
+    kn_atom zero = kn_low2(l, &kn_prim_eq, ans, kn_low_num(l, part, 0));
+    kn_atom size = kn_low_convert(l, kn_low_select(l, zero, kn_low_num(l, part, 1), ans), d);
+    kn_atom turned = kn_low_op(l, &kn_prim_conj, &KN_DTYPE(d), &x, 1);
+    return D_F(real, D_MUL(g, D_DIV(turned, size)));
+}
+static kiln_status jvp_abs(KN_JVP_ARGS)
+{
+    (void)r;
+    return kn_jvp_element(b, e, j, x, dx, y, dy, (kn_derivative[]){d_abs});
+}
+
+KN_JVP1(neg, D_NEG(g))
+KN_JVP1(sqrt, D_MUL(g, D_DIV(D_NUM(0.5), ans)))
+KN_JVP1(exp, D_MUL(g, ans))
+KN_JVP1(exp2, D_MUL(g, D_MUL(D_NUM(0.693147180559945309417), ans)))
+KN_JVP1(expm1, D_MUL(g, D_ADD(ans, D_NUM(1))))
+KN_JVP1(log, D_DIV(g, x))
+KN_JVP1(tanh, D_MUL(g, D_MUL(D_ADD(D_NUM(1), ans), D_SUB(D_NUM(1), ans))))
+KN_JVP1(sin, D_MUL(g, D_F(cos, x)))
+KN_JVP1(cos, D_MUL(g, D_NEG(D_F(sin, x))))
+KN_JVP1(tan, D_MUL(g, D_ADD(D_NUM(1), D_F(square, ans))))
+KN_JVP1(asin, D_MUL(g, D_F(rsqrt, D_MUL(D_SUB(D_NUM(1), x), D_ADD(D_NUM(1), x)))))
+KN_JVP1(acos, D_MUL(g, D_NEG(D_F(rsqrt, D_MUL(D_SUB(D_NUM(1), x), D_ADD(D_NUM(1), x))))))
+KN_JVP1(atan, D_DIV(g, D_ADD(D_NUM(1), D_F(square, x))))
+KN_JVP1(cbrt, D_MUL(g, D_DIV(D_NUM(1.0 / 3), D_F(square, ans))))
+KN_JVP1(erf, D_MUL(g, D_MUL(D_NUM(1.12837916709551257390), D_F(exp, D_NEG(D_F(square, x))))))
+
+static kiln_status transpose_neg(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)j, (void)e, (void)x;
+    kn_low l = {b, KILN_OK};
+    ct_in[0] = kn_derive_neg(&l, ct[0]);
+    return l.status;
+}
+static kiln_status transpose_identity(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)b, (void)j, (void)e, (void)x;
+    ct_in[0] = ct[0];
+    return KILN_OK;
+}
+
+KILN_PRIM(neg) = {
+    .name = "neg",
+    .nin = 1,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE,
+    .scalar_op = KN_S_neg,
+    .loop = KN_LOOP_ELEMENT,
+    .type = kn_type_same_number,
+    .eval = kn_eval_sop,
+    .jvp = jvp_neg,
+    .transpose = transpose_neg,
+    .element = kn_element_sop,
+    .lower_complex = kn_lower_complex,
+    .batch = kn_batch_elementwise,
+    .sample = kn_sample_elementwise,
+    .doc = "Negation; integers wrap, floats flip the sign bit.",
+};
 KILN_PRIM(sign) = UNARY(sign, sign, kn_type_same_number, 0, "-1, 0 or 1; zeros keep their sign, NaN stays NaN.");
 KILN_PRIM(abs) = UNARY(abs, abs, type_abs, 0, "Absolute value; the least integer stays as it is.");
 KILN_PRIM(floor) = UNARY(floor, floor, kn_type_same_float, 0, "Rounds down to an integral value.");
@@ -110,22 +186,24 @@ KILN_PRIM(round) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_round,
     .eval = eval_round,
+    .jvp = kn_jvp_zero,
     .element = element_round,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "Rounds to an integral value; ties go away from zero (rounding_method 0) or to even (1).",
 };
 
-#define MOVE(id, text)                                                                                                \
+#define MOVE(id, derivative, text)                                                                                    \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_ELEMENTWISE | KN_MOVES | KN_BY_PARTS, .loop = KN_LOOP_ELEMENT,                 \
         .type = kn_type_same_any, .eval = kn_eval_identity, .element = kn_element_identity,                            \
+        .jvp = (derivative), .transpose = transpose_identity,                                                          \
         .batch = kn_batch_elementwise,                                                                                \
         .sample = kn_sample_elementwise, .doc = (text)                                                                 \
     }
-KILN_PRIM(stop_gradient) = MOVE(stop_gradient, "The operand; derivatives end here.");
-KILN_PRIM(copy) = MOVE(copy, "The operand.");
-KILN_PRIM(copy_p) = MOVE(copy_p, "The operand.");
+KILN_PRIM(stop_gradient) = MOVE(stop_gradient, kn_jvp_zero, "The operand; derivatives end here.");
+KILN_PRIM(copy) = MOVE(copy, kn_jvp_linear, "The operand.");
+KILN_PRIM(copy_p) = MOVE(copy_p, kn_jvp_linear, "The operand.");
 
 static const kn_param_spec convert_params[] = {
     {"new_dtype", KN_P_DTYPE, 0},
@@ -145,6 +223,19 @@ static kiln_status type_convert(kn_typing *t)
     return kn_typing_like(t, 0, to, t->in[0]);
 }
 
+static kiln_status jvp_convert(KN_JVP_ARGS)
+{
+    char to = kiln_dtype_kind(e->params[0].dtype);
+    return to == 'f' || to == 'c' || to == '8' ? kn_jvp_linear(r, b, j, e, x, dx, y, dy) : KILN_OK;
+}
+static kiln_status transpose_convert(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    ct_in[0] = kn_low_convert(&l, ct[0], kn_in_type(j, e, 0).dtype);
+    return l.status;
+}
+
 KILN_PRIM(convert_element_type) = {
     .name = "convert_element_type",
     .nin = 1,
@@ -155,6 +246,8 @@ KILN_PRIM(convert_element_type) = {
     .loop = KN_LOOP_ELEMENT,
     .type = type_convert,
     .eval = kn_eval_sop,
+    .jvp = jvp_convert,
+    .transpose = transpose_convert,
     .element = kn_element_sop,
     .lower_complex = kn_lower_complex,
     .batch = kn_batch_elementwise,

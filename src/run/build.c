@@ -2,6 +2,7 @@
 /* Loops to an executable: code generation, loading, and the parts that a call needs. */
 #include "base/file.h"
 #include "base/text.h"
+#include "run/cached.h"
 #include "run/codegen.h"
 #include "run/exec.h"
 #include "run/stages.h"
@@ -19,13 +20,29 @@ double kn_now_ms(void)
 /* ---- which tier ---- */
 
 static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, routine_cost = 100, worth_it = 50000;
+/* An instruction of level 2 costs some 20 us more to make and saves a fraction of a nanosecond each time it runs: code that runs fewer
+ * times a call than this never earns that back. Straight code of any length is level 0, whose time is linear. */
+static const double least_trips = 20;
+/* A loop that carries so much keeps it in registers at level 2, and in memory at level 0. */
+static const double tile_carries = 4, tile_gain = 16;
 
 static double cost(const kn_loops *l, const kn_lblock *b);
+
+/* Of a while loop that counts to a constant, in ones: how often; of others a guess. */
+static double counted(const kn_loops *l, const kn_lregion *r)
+{
+    const kn_linst *test = &l->inst.v[r->blocks[0].yields.v[0]];
+    if (test->op != KN_L_SOP || test->sop != KN_S_lt || l->inst.v[test->b].op != KN_L_CONST || kiln_dtype_kind(test->from) != 'i') return while_trips;
+    for (uint32_t k = 0; k < r->init.n; k++)
+        if (r->blocks[0].params.v[k] == test->a && l->inst.v[r->init.v[k]].op == KN_L_CONST)
+            return (double)l->inst.v[test->b].imm.i - (double)l->inst.v[r->init.v[k]].imm.i;
+    return while_trips;
+}
 
 static double trips(const kn_loops *l, const kn_linst *in)
 {
     const kn_lregion *r = in->region;
-    if (in->op == KN_L_WHILE) return while_trips;
+    if (in->op == KN_L_WHILE) return counted(l, r);
     if (in->op == KN_L_IF) return 1;
     const kn_linst *lo = &l->inst.v[r->lo], *hi = &l->inst.v[r->hi];
     double n = lo->op == KN_L_CONST && hi->op == KN_L_CONST ? (double)hi->imm.i - (double)lo->imm.i : unknown_trips;
@@ -41,12 +58,17 @@ static double cost(const kn_loops *l, const kn_lblock *b)
         double one = in->op == KN_L_CALL                               ? routine_cost
                      : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
-        sum += in->region ? one * trips(l, in) : one;
+        bool tile = in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
+        sum += in->region ? one * trips(l, in) * (tile ? tile_gain : 1) : one;
     }
     return sum;
 }
 
-int kn_tier_of(const kn_loops *l) { return cost(l, &l->top) > worth_it ? 2 : 0; }
+int kn_tier_of(const kn_loops *l)
+{
+    double c = cost(l, &l->top);
+    return c > worth_it && c > least_trips * (double)l->inst.n ? 2 : 0;
+}
 
 /* ---- code generation ---- */
 
@@ -114,12 +136,12 @@ static kiln_status copy_signature(kiln_ctx *ctx, kiln_exec *f, const kn_signatur
     return KILN_OK;
 }
 
-static kiln_status copy_scopes(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l)
+static kiln_status copy_scopes(kiln_ctx *ctx, kiln_exec *f, const kn_image *image)
 {
-    f->scopes = KN_NEWN(&f->arena, const char *, l->n_scopes);
+    uint32_t n = image->info.n_scopes;
+    f->scopes = KN_NEWN(&f->arena, const char *, n);
     KILN_TRY_MEM(ctx, f->scopes);
-    for (uint32_t i = 0; i < l->n_scopes; i++) KILN_TRY_MEM(ctx, f->scopes[i] = kn_arena_text(&f->arena, l->scopes[i]));
-    f->info.n_scopes = l->n_scopes;
+    for (uint32_t i = 0; i < n; i++) KILN_TRY_MEM(ctx, f->scopes[i] = kn_arena_text(&f->arena, image->scopes[i]));
     return KILN_OK;
 }
 
@@ -133,14 +155,14 @@ static kiln_status size_frame(kiln_ctx *ctx, kiln_exec *f, size_t scratch_bytes)
     return KILN_OK;
 }
 
-/* The routines of the program's calls, found by their names and bound. */
-static kiln_status bind_calls(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l)
+/* The routines of the program's calls, bound. */
+static kiln_status bind_calls(kiln_ctx *ctx, kiln_exec *f, const kn_image *image)
 {
-    kn_bound *bound = KN_NEWN(&f->arena, kn_bound, l->calls.n);
+    kn_bound *bound = KN_NEWN(&f->arena, kn_bound, image->n_calls);
     KILN_TRY_MEM(ctx, bound);
     f->table.calls = bound;
-    for (uint32_t i = 0; i < l->calls.n; i++) {
-        const kn_call *c = &l->calls.v[i]->call;
+    for (uint32_t i = 0; i < image->n_calls; i++) {
+        const kn_call *c = &image->calls[i];
         size_t bytes;
         bound[i].run = c->routine->run;
         KILN_TRY(c->routine->bind(ctx, &f->arena, c, &bound[i].self, &bytes));
@@ -148,34 +170,46 @@ static kiln_status bind_calls(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l)
     return KILN_OK;
 }
 
-static kiln_status assemble(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_signature *s, const kn_build_opts *o,
-                            const kn_codegen_result *code)
+static kiln_status assemble(kiln_ctx *ctx, kiln_exec *f, const kn_image *image, const kn_signature *s, const char *target, const bool *donated)
 {
-    const struct kiln_table *table = kn_table_for(o->target);
-    if (!table) return kn_fail(ctx, KILN_COMPILE, "no routines for target '%s'", o->target);
+    const struct kiln_table *table = kn_table_for(target);
+    if (!table) return kn_fail(ctx, KILN_COMPILE, "no routines for target '%s'", target);
     f->table = *table;
-    KILN_TRY(copy_signature(ctx, f, s, o->donated));
-    KILN_TRY(copy_scopes(ctx, f, l));
-    KILN_TRY(bind_calls(ctx, f, l));
-    KILN_TRY(size_frame(ctx, f, l->scratch_bytes));
+    KILN_TRY(copy_signature(ctx, f, s, donated));
+    KILN_TRY(copy_scopes(ctx, f, image));
+    KILN_TRY(bind_calls(ctx, f, image));
+    KILN_TRY(size_frame(ctx, f, image->scratch_bytes));
     void *entry;
-    KILN_TRY(kn_code_load(ctx, code->object, code->object_bytes, "kiln_entry", &f->code, &entry));
+    KILN_TRY(kn_code_load(ctx, image->object, image->object_bytes, "kiln_entry", &f->code, &entry));
     memcpy(&f->entry, &entry, sizeof f->entry);
     return KILN_OK;
 }
 
-static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codegen_result *code)
+kiln_status kn_exec_load(kiln_ctx *ctx, const kn_image *image, const kn_signature *s, const char *target, const bool *donated, kiln_exec **out)
 {
-    kiln_exec_info *i = &f->info;
-    i->time_loops = l->time_loops;
-    i->nests = l->nests;
-    i->copies = l->copies;
-    i->exit_copies = l->exit_copies;
-    i->calls_out = code->calls_out;
-    i->routine_calls = l->calls.n;
-    i->scalar_calls = code->scalar_calls;
-    i->code_bytes = f->code.code_bytes + f->code.data_bytes;
-    i->scratch_bytes = f->scratch_bytes;
+    double start = kn_now_ms();
+    kiln_exec *f = kn_new(&ctx->alloc, sizeof *f);
+    *out = NULL;
+    KILN_TRY_MEM(ctx, f);
+    atomic_init(&f->refs, 1);
+    atomic_init(&f->spare, NULL);
+    f->alloc = ctx->alloc;
+    f->info = image->info;
+    kn_arena_init(&f->arena, &ctx->alloc);
+    kiln_status status = assemble(ctx, f, image, s, target, donated);
+    if (status != KILN_OK) {
+        kiln_exec_release(f);
+        return status;
+    }
+    f->info.code_bytes = f->code.code_bytes + f->code.data_bytes;
+    f->info.scratch_bytes = f->scratch_bytes;
+    f->info.load_ms = kn_now_ms() - start;
+    *out = f;
+    return KILN_OK;
+}
+
+static void count(kiln_ctx *ctx, const kiln_exec_info *i)
+{
     kn_counters *c = &ctx->counters;
     c->compiles++;
     c->equations += i->equations;
@@ -191,24 +225,38 @@ static void count(kiln_ctx *ctx, kiln_exec *f, const kn_loops *l, const kn_codeg
     c->scratch_bytes += i->scratch_bytes;
 }
 
+static kiln_status image_of(kiln_ctx *ctx, kn_arena *arena, const kn_loops *l, const kn_codegen_result *code, const kiln_exec_info *info,
+                            kn_image *out)
+{
+    kn_call *calls = KN_NEWN(arena, kn_call, l->calls.n);
+    KILN_TRY_MEM(ctx, calls);
+    for (uint32_t i = 0; i < l->calls.n; i++) calls[i] = l->calls.v[i]->call;
+    *out = (kn_image){.object = code->object, .object_bytes = code->object_bytes, .scratch_bytes = l->scratch_bytes, .calls = calls,
+                      .n_calls = l->calls.n, .scopes = l->scopes, .info = *info};
+    kiln_exec_info *i = &out->info;
+    i->time_loops = l->time_loops;
+    i->nests = l->nests;
+    i->copies = l->copies;
+    i->exit_copies = l->exit_copies;
+    i->calls_out = code->calls_out;
+    i->routine_calls = l->calls.n;
+    i->scalar_calls = code->scalar_calls;
+    i->n_scopes = l->n_scopes;
+    return KILN_OK;
+}
+
 static kiln_status load(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s, const kn_build_opts *o, const kn_codegen_result *code,
                         const kiln_exec_info *info, kiln_exec **out)
 {
-    kiln_exec *f = kn_new(&ctx->alloc, sizeof *f);
-    KILN_TRY_MEM(ctx, f);
-    atomic_init(&f->refs, 1);
-    atomic_init(&f->spare, NULL);
-    f->alloc = ctx->alloc;
-    f->info = *info;
-    kn_arena_init(&f->arena, &ctx->alloc);
-    kiln_status status = assemble(ctx, f, l, s, o, code);
-    if (status != KILN_OK) {
-        kiln_exec_release(f);
-        return status;
-    }
-    count(ctx, f, l, code);
-    *out = f;
-    return KILN_OK;
+    kn_arena temp;
+    kn_image image;
+    kn_arena_init(&temp, &ctx->alloc);
+    kiln_status status = image_of(ctx, &temp, l, code, info, &image);
+    if (status == KILN_OK) status = kn_exec_load(ctx, &image, s, o->target, o->donated, out);
+    if (status == KILN_OK) count(ctx, &(*out)->info);
+    if (status == KILN_OK && o->cached) kn_cache.keep(o->cached, &image);
+    kn_arena_fini(&temp);
+    return status;
 }
 
 kiln_status kn_exec_build(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s, const kn_build_opts *o, const kiln_exec_info *info,
@@ -223,9 +271,7 @@ kiln_status kn_exec_build(kiln_ctx *ctx, const kn_loops *l, const kn_signature *
     KILN_TRY(generate(ctx, l, o->target, i.tier, o->dump, o->dump, &table, &code));
     i.emit_ms = kn_now_ms() - start;
     kiln_status status = o->dump ? dump_all(ctx, l, o, &code) : KILN_OK;
-    start = kn_now_ms();
     if (status == KILN_OK) status = load(ctx, l, s, o, &code, &i, out);
-    if (status == KILN_OK) (*out)->info.load_ms = kn_now_ms() - start;
     table->release(&code);
     return status;
 }

@@ -4,8 +4,9 @@
 #include "base/fpmode.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
-#include "run/exec.h"
+#include "run/cached.h"
 #include "run/stages.h"
+#include "transform/lanes.h"
 
 #include <stdio.h>
 
@@ -51,7 +52,7 @@ typedef struct compile {
     kiln_ctx *ctx;
     const kn_prog *p;
     kn_resolved r;
-    kn_prog *lowered, *optimised;
+    kn_prog *slots, *lowered, *optimised;
     kn_arena arena; /* of the loops */
     kn_loops *loops;
     kiln_exec_info info;
@@ -70,6 +71,7 @@ static void compile_fini(compile *c)
     kn_arena_fini(&c->arena);
     kiln_prog_release(c->optimised);
     kiln_prog_release(c->lowered);
+    kiln_prog_release(c->slots);
 }
 
 static kiln_status dump_prog(compile *c, const kn_prog *p, const char *stage)
@@ -132,6 +134,17 @@ static void check_types(void *ud, const kn_jaxpr *j)
 
 /* ---- phases ---- */
 
+static kiln_status make_loops(compile *c)
+{
+    type_check types = {c->ctx, c->optimised, KILN_OK};
+    check_types(&types, c->optimised->main);
+    KILN_TRY(types.status);
+    double start = kn_now_ms();
+    KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
+    c->info.loops_ms = kn_now_ms() - start;
+    return KILN_OK;
+}
+
 /* Each phase up to and including `last`. */
 typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
 
@@ -140,7 +153,8 @@ static kiln_status to_loops(compile *c, phase last)
     double start = kn_now_ms();
     KILN_TRY(kn_prog_runnable(c->ctx, c->p));
     KILN_TRY(dump_prog(c, c->p, "traced"));
-    KILN_TRY(kn_lower(c->ctx, c->p, &c->lowered));
+    KILN_TRY(kn_lanes_in_slots(c->ctx, c->p, &c->slots));
+    KILN_TRY(kn_lower(c->ctx, c->slots ? c->slots : c->p, &c->lowered));
     c->info.lower_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->lowered, "lowered"));
     if (last == LOWER) return KILN_OK;
@@ -148,17 +162,10 @@ static kiln_status to_loops(compile *c, phase last)
     KILN_TRY(kn_optimise(c->ctx, c->lowered, NULL, &c->optimised));
     c->info.optimise_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->optimised, "optimised"));
-    if (last == OPTIMISE) return KILN_OK;
-    type_check types = {c->ctx, c->optimised, KILN_OK};
-    check_types(&types, c->optimised->main);
-    KILN_TRY(types.status);
-    start = kn_now_ms();
-    KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
-    c->info.loops_ms = kn_now_ms() - start;
-    return KILN_OK;
+    return last == OPTIMISE ? KILN_OK : make_loops(c);
 }
 
-static kiln_status to_exec(compile *c, kiln_exec **out)
+static kiln_status signature_of(compile *c, kn_signature *out)
 {
     const kn_jaxpr *j = c->optimised->main;
     uint32_t nin = kn_nargs(j);
@@ -166,12 +173,44 @@ static kiln_status to_exec(compile *c, kiln_exec **out)
     KILN_TRY_MEM(c->ctx, types);
     for (uint32_t i = 0; i < nin; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
     for (uint32_t i = 0; i < j->nout; i++) types[nin + i] = kn_type_of(j, j->out[i]);
+    *out = (kn_signature){types, types + nin, nin, j->nout, j->consts, j->nconsts};
+    return KILN_OK;
+}
+
+/* What was found in the cache, loaded; *out stays NULL where that cannot be done, and code has to be made. */
+static kiln_status from_cache(compile *c, kn_cached *k, const kn_signature *s, kiln_exec **out)
+{
+    kn_image image = *kn_cache.image(k);
+    kiln_exec_info *i = &image.info;
+    i->equations = c->info.equations, i->lowered_ops = c->info.lowered_ops;
+    i->lower_ms = c->info.lower_ms, i->optimise_ms = c->info.optimise_ms;
+    i->n_scopes = c->optimised->scopes.n;
+    i->cache = KILN_CACHE_HIT;
+    image.scopes = c->optimised->scopes.v;
+    kiln_diag before = c->ctx->error;
+    kiln_status status = kn_exec_load(c->ctx, &image, s, c->r.o.target, c->r.o.donated, out);
+    if (status == KILN_OK || status == KILN_NOMEM) return status;
+    c->ctx->error = before;
+    kn_cache.refuse(k);
+    return KILN_OK;
+}
+
+static kiln_status to_exec(compile *c, kiln_exec **out)
+{
+    kn_signature s;
+    KILN_TRY(to_loops(c, OPTIMISE));
+    KILN_TRY(signature_of(c, &s));
     c->info.equations = kn_jaxpr_count(c->p->main);
-    c->info.lowered_ops = kn_jaxpr_count(j);
-    kn_signature s = {types, types + nin, nin, j->nout, j->consts, j->nconsts};
+    c->info.lowered_ops = kn_jaxpr_count(c->optimised->main);
+    kn_cached *k = c->dump[0] ? NULL : kn_cache.begin(c->ctx, c->optimised, &c->r); /* all stages are to be dumped */
+    c->info.cache = k ? KILN_CACHE_MISS : KILN_CACHE_OFF;
     kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated,
-                       .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped};
-    return kn_exec_build(c->ctx, c->loops, &s, &o, &c->info, out);
+                       .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped, .cached = k};
+    kiln_status status = k && kn_cache.image(k) ? from_cache(c, k, &s, out) : KILN_OK;
+    if (status == KILN_OK && !*out) status = make_loops(c);
+    if (status == KILN_OK && !*out) status = kn_exec_build(c->ctx, c->loops, &s, &o, &c->info, out);
+    kn_cache.end(k);
+    return status;
 }
 
 kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, kiln_exec **out)
@@ -182,7 +221,6 @@ kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_o
     kiln_status status = kn_compile_resolve(ctx, opts, &c.r);
     if (status == KILN_OK) status = dump_begin(&c);
     kn_fpmode mode = kn_fpmode_enter(); /* constants are folded on the way, and printed */
-    if (status == KILN_OK) status = to_loops(&c, LOOPS);
     if (status == KILN_OK) status = to_exec(&c, out);
     kn_fpmode_leave(mode);
     compile_fini(&c);

@@ -35,12 +35,26 @@ typedef struct kn_signature {
     uint32_t nconsts;
 } kn_signature;
 
+/* What an executable is made of besides its signature: from code generation, or from the cache. */
+typedef struct kn_image {
+    const void *object; /* relocatable ELF */
+    size_t object_bytes, scratch_bytes;
+    const kn_call *calls; /* by their numbers */
+    uint32_t n_calls;
+    const char *const *scopes;
+    kiln_exec_info info; /* counts, times, tier, n_scopes */
+} kn_image;
+
+kiln_status kn_exec_load(kiln_ctx *ctx, const kn_image *image, const kn_signature *s, const char *target, const bool *donated, kiln_exec **out);
+
+struct kn_cached;
 typedef struct kn_build_opts {
     const char *target; /* "x86-64-v3", "x86-64-v4" */
     int tier;           /* 0, 2, or -1: by cost */
     const bool *donated;
     const char *dump; /* "DIR/003-name-": where stages are written; NULL: nowhere */
     unsigned dumped;  /* stages written there before */
+    struct kn_cached *cached; /* keeps what is made; or NULL */
 } kn_build_opts;
 
 /* Loops -> machine code -> executable. `info` holds what is known from before. */

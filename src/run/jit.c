@@ -12,6 +12,7 @@
 
 #include "run/exec.h"
 #include "run/jit_key.h"
+#include "trace/trace.h"
 #include "transform/words.h"
 
 #include <pthread.h>
@@ -304,30 +305,41 @@ static kiln_status code_for(const making *m, kiln_prog *p, code_entry **out)
     return KILN_OK;
 }
 
+/* The program behind the word. */
+static kiln_status transformed(const making *m, kiln_prog *p, kiln_prog **out)
+{
+    if (m->f->transform) return kiln_prog_transform(m->ctx, p, m->f->transform, m->types, m->n_types, out);
+    *out = kiln_prog_retain(p);
+    return KILN_OK;
+}
+
 static kiln_status make(const making *m, trace_entry **trace, code_entry **code)
 {
     kiln_prog *p;
     KILN_TRY(trace_for(m, trace));
-    if (m->f->transform) {
-        kiln_status status = kiln_prog_transform(m->ctx, (*trace)->p, m->f->transform, m->types, m->n_types, &p);
-        if (status == KILN_OK) {
-            status = code_for(m, p, code);
-            kiln_prog_release(p);
-        }
-        return status;
-    }
-    return code_for(m, (*trace)->p, code);
+    if (!code) return KILN_OK;
+    KILN_TRY(transformed(m, (*trace)->p, &p));
+    kiln_status status = code_for(m, p, code);
+    kiln_prog_release(p);
+    return status;
 }
 
-/* Makes what a call needs, unless another thread has done so meanwhile. `key` becomes the entry's. */
-static kiln_status made(const making *m, kn_key *key, uint64_t hash, kiln_exec **out)
+/* What an entry holds, for its user to release: a call's code, or, of an entry without code, the trace. */
+static void take(const call_entry *c, kiln_exec **f, kiln_prog **p)
+{
+    if (f) *f = kiln_exec_retain(c->code->f);
+    else *p = kiln_prog_retain(c->trace->p);
+}
+
+/* Makes what a call needs, unless another thread has done so meanwhile: code, or, where f is NULL, a trace. `key` becomes the entry's. */
+static kiln_status made(const making *m, kn_key *key, uint64_t hash, kiln_exec **f, kiln_prog **p)
 {
     kiln_jit_store *s = m->s;
     trace_entry *trace = NULL;
     code_entry *code = NULL;
     pthread_mutex_lock(&s->lock);
     call_entry *c = find_call(s, key, hash);
-    if (c && c->trace) *out = kiln_exec_retain(c->code->f);
+    if (c && c->trace) take(c, f, p);
     call_entry *own = c ? NULL : kn_new(&s->alloc, sizeof *own);
     if (own) {
         *own = (call_entry){.key = *key, .hash = hash, .next = s->buckets[hash % BUCKETS]};
@@ -339,14 +351,14 @@ static kiln_status made(const making *m, kn_key *key, uint64_t hash, kiln_exec *
     if (c)
         return kn_fail(m->ctx, KILN_INVALID, "%s calls itself with arguments of the same types while it is traced", m->f->name ? m->f->name : "a function");
     if (!own) return kn_nomem(m->ctx);
-    kiln_status status = make(m, &trace, &code);
+    kiln_status status = make(m, &trace, f ? &code : NULL);
     pthread_mutex_lock(&s->lock);
     if (status == KILN_OK) {
         own->trace = trace;
         own->code = code;
         s->n.bytes += sizeof *own + own->key.n;
         link_use(s, own);
-        *out = kiln_exec_retain(code->f);
+        take(own, f, p);
         evict(s, own);
     } else {
         drop_trace(s, trace);
@@ -398,13 +410,77 @@ kiln_status kiln_jit_exec(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, co
         if (status == KILN_OK) status = types_of(f, &m, room);
         if (status == KILN_OK) {
             pthread_mutex_lock(&s->making);
-            status = made(&m, &key, hash, out);
+            status = made(&m, &key, hash, out, NULL);
             pthread_mutex_unlock(&s->making);
         }
         kiln_prog_release(room);
     }
     kn_key_free(&s->alloc, &key);
     return status;
+}
+
+/* ---- inside a trace ---- */
+
+static const char *called(const kiln_fn *f) { return f->name ? f->name : "jit"; }
+
+/* The function's program for values of these types. */
+static kiln_status program_of(making *m, kiln_prog **out)
+{
+    kn_key key;
+    kn_prog *room;
+    kiln_prog *p = NULL;
+    kiln_jit_store *s = m->s;
+    KILN_TRY(kn_prog_new(m->ctx, NULL, &room));
+    m->inner = m->types;
+    m->n_inner = m->f->transform && m->f->n_in ? m->f->n_in : m->n_types;
+    kiln_status status = m->n_inner > m->n_types ? kn_fail(m->ctx, KILN_INVALID, "%s: n_in is %u, but there are %u values", called(m->f), m->f->n_in, m->n_types)
+                         : m->f->transform ? kn_words_inner(m->ctx, room, m->f->transform, m->types, m->n_types, &m->inner)
+                                           : KILN_OK;
+    if (status == KILN_OK) status = kn_key_of_trace(m->ctx, &s->alloc, m->f, m->args, m->n_args, m->inner, m->n_inner, &key);
+    if (status == KILN_OK) {
+        pthread_mutex_lock(&s->making);
+        status = made(m, &key, kn_key_hash(&key), NULL, &p);
+        pthread_mutex_unlock(&s->making);
+        kn_key_free(&s->alloc, &key);
+    }
+    if (status == KILN_OK) {
+        status = transformed(m, p, out);
+        kiln_prog_release(p);
+    }
+    kiln_prog_release(room);
+    return status;
+}
+
+void kiln_jit_inside_at(kiln_trace *t, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args, const kiln_val *in, kiln_val *out,
+                        const char *file, int line)
+{
+    kn_site site = {file, line};
+    making m = {.ctx = t->ctx, .s = s, .f = f, .args = args, .n_args = n_args};
+    for (uint32_t i = 0; i < n_args; i++) m.n_types += args[i].kind != KILN_ARG_IS_STATIC;
+    kiln_type *types = KN_NEWN(&t->arena, kiln_type, m.n_types + 1);
+    kiln_val *v = KN_NEWN(&t->arena, kiln_val, m.n_types + 1);
+    kn_atom *operands = KN_NEWN(&t->arena, kn_atom, m.n_types + 1);
+    if (!types || !v || !operands) {
+        kn_tstatus(t, kn_nomem(t->ctx), site);
+        return;
+    }
+    if (!kn_tvals_usable(t, called(f), in, m.n_types, site)) return;
+    for (uint32_t i = 0; i < m.n_types; i++) {
+        v[i] = kn_tval_of(t, in[i])->kind == KN_T_NUMBER ? kn_tval_adopt(t, called(f), in[i], KILN_F32, site) : in[i];
+        if (t->failed) return;
+        types[i] = kn_tval_of(t, v[i])->type;
+        if (!kn_tatom(t, t->frame, v[i], &operands[i])) return;
+    }
+    m.types = types;
+    kiln_prog *p;
+    const kn_jaxpr *body;
+    kn_tstatus(t, program_of(&m, &p), site);
+    if (t->failed) return;
+    kn_tstatus(t, kn_jaxpr_copy(t->ctx, t->prog, p->main, &body), site);
+    kiln_prog_release(p);
+    if (t->failed) return;
+    kn_named params[] = {{"name", KN_TEXT(called(f))}, {"jaxpr", KN_JAXPR(body)}};
+    kn_temit_atoms(t, "jit", params, 2, operands, m.n_types, out, body->nout, site);
 }
 
 kiln_status kiln_jit(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args, kiln_array **out)

@@ -81,16 +81,17 @@ static kiln_status back_eqn(walk *w, const kn_eqn *e)
     return KILN_OK;
 }
 
-static kiln_status run(walk *w, const bool *linear, const bool *ct_nonzero, const bool *wanted, const kn_jaxpr **out, bool *nonzero_out)
+static kiln_status run(walk *w, const bool *linear, const bool *ct_nonzero, const bool *asked, const kn_jaxpr **out, bool *nonzero_out)
 {
     const kn_jaxpr *j = w->j;
     kn_arena *arena = &w->r->prog->arena;
     uint32_t nargs = kn_nargs(j), n = 0;
+    const bool *wanted = asked, *onto = asked + nargs;
     kn_build_init(&w->b, w->r->ctx, w->r->prog);
-    kn_atom *outs = KN_NEWN(arena, kn_atom, nargs);
+    kn_atom *outs = KN_NEWN(arena, kn_atom, nargs), *ct = KN_NEWN(arena, kn_atom, j->nout);
     w->map = KN_NEWN(arena, kn_atom, j->nvars);
     w->ct = KN_NEWN(arena, kn_atom, j->nvars);
-    KILN_TRY_MEM(w->r->ctx, outs && w->map && w->ct);
+    KILN_TRY_MEM(w->r->ctx, outs && ct && w->map && w->ct);
     for (uint32_t i = 0; i < j->nvars; i++) w->ct[i] = KN_SYMBOLIC_ZERO;
     KILN_TRY(kn_open_consts(&w->b, j, w->map));
     for (uint32_t i = 0; i < nargs; i++) {
@@ -98,20 +99,22 @@ static kiln_status run(walk *w, const bool *linear, const bool *ct_nonzero, cons
         w->map[a] = KN_LINEAR;
         if (!linear[i]) KILN_TRY(kn_build_input(&w->b, kn_type_of(j, a), &w->map[a]));
     }
-    KILN_TRY(forward(w));
-    for (uint32_t i = 0; i < j->nout; i++) {
-        kn_atom ct;
-        if (!ct_nonzero[i]) continue;
-        KILN_TRY(kn_build_input(&w->b, kn_type_of(j, j->out[i]), &ct));
-        if (is_linear(w, j->out[i])) KILN_TRY(add(w, j->out[i], ct));
+    for (uint32_t i = 0; i < j->nout; i++)
+        if (ct_nonzero[i]) KILN_TRY(kn_build_input(&w->b, kn_type_of(j, j->out[i]), &ct[i]));
+    for (uint32_t i = 0; i < nargs; i++) {
+        kn_atom a = j->in[j->nconsts + i];
+        if (linear[i] && onto[i]) KILN_TRY(kn_build_input(&w->b, kn_type_of(j, a), &w->ct[a]));
     }
+    KILN_TRY(forward(w));
+    for (uint32_t i = 0; i < j->nout; i++)
+        if (ct_nonzero[i] && is_linear(w, j->out[i])) KILN_TRY(add(w, j->out[i], ct[i]));
     for (uint32_t k = j->neqns; k-- > 0;) {
         const kn_eqn *e = &j->eqns[k];
         if (e->nout && w->map[e->out[0]] == KN_LINEAR) KILN_TRY(back_eqn(w, e));
     }
     for (uint32_t i = 0; i < nargs; i++) {
         kn_atom a = j->in[j->nconsts + i];
-        nonzero_out[i] = linear[i] && (w->ct[a] != KN_SYMBOLIC_ZERO || (wanted && wanted[i]));
+        nonzero_out[i] = linear[i] && (w->ct[a] != KN_SYMBOLIC_ZERO || wanted[i]);
         if (!nonzero_out[i]) continue;
         if (w->ct[a] == KN_SYMBOLIC_ZERO) KILN_TRY(kn_zeros(&w->b, kn_type_of(j, a), &w->ct[a]));
         outs[n++] = w->ct[a];
@@ -120,18 +123,23 @@ static kiln_status run(walk *w, const bool *linear, const bool *ct_nonzero, cons
 }
 
 kiln_status kn_transpose_body(const kn_rules *r, const kn_jaxpr *j, const bool *linear, const bool *ct_nonzero, const bool *wanted,
-                              const kn_jaxpr **out, bool *nonzero_out)
+                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out)
 {
-    kn_made *d = kn_memo_find(r, KN_MADE_TRANSPOSE, j, linear, ct_nonzero, wanted);
+    uint32_t n = kn_nargs(j);
+    bool *asked = KN_NEWN(&r->prog->arena, bool, 2 * n);
+    KILN_TRY_MEM(r->ctx, asked);
+    if (wanted) memcpy(asked, wanted, n * sizeof *asked);
+    if (onto) memcpy(asked + n, onto, n * sizeof *asked);
+    kn_made *d = kn_memo_find(r, KN_MADE_TRANSPOSE, j, linear, ct_nonzero, asked);
     if (!d) {
         walk w = {.r = r, .j = j};
-        bool *found = KN_NEWN(&r->prog->arena, bool, kn_nargs(j));
+        bool *found = KN_NEWN(&r->prog->arena, bool, n);
         const kn_jaxpr *to;
         KILN_TRY_MEM(r->ctx, found);
-        KILN_TRY(run(&w, linear, ct_nonzero, wanted, &to, found));
-        KILN_TRY(kn_memo_add(r, (kn_made){KN_MADE_TRANSPOSE, j, linear, ct_nonzero, wanted, to, found, 0}, &d));
+        KILN_TRY(run(&w, linear, ct_nonzero, asked, &to, found));
+        KILN_TRY(kn_memo_add(r, (kn_made){KN_MADE_TRANSPOSE, j, linear, ct_nonzero, asked, to, found, 0}, &d));
     }
     *out = d->to;
-    memcpy(nonzero_out, d->flags, kn_nargs(j) * sizeof *nonzero_out);
+    memcpy(nonzero_out, d->flags, n * sizeof *nonzero_out);
     return KILN_OK;
 }

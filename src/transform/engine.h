@@ -10,11 +10,11 @@
 
 /* ---- memory of bodies ---- */
 
-typedef enum kn_made_kind { KN_MADE_JVP, KN_MADE_TRANSPOSE, KN_MADE_TRIM, KN_MADE_PICK } kn_made_kind;
+typedef enum kn_made_kind { KN_MADE_JVP, KN_MADE_TRANSPOSE, KN_MADE_TRIM, KN_MADE_PICK, KN_MADE_RULES } kn_made_kind;
 typedef struct kn_made {
     kn_made_kind kind;
     const kn_jaxpr *from;
-    const bool *in, *in2, *out; /* what was asked: flags of arguments, of results (transpose), wanted */
+    const bool *in, *in2, *out; /* what was asked: flags of arguments; of results (transpose); wanted (transpose: and onto) */
     const kn_jaxpr *to;
     const bool *flags; /* what was found */
     uint32_t next;     /* number + 1 of another one of this body */
@@ -33,7 +33,12 @@ kiln_status kn_open_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map); /* the
 /* r->jvp and r->transpose. */
 kiln_status kn_jvp_body(const kn_rules *r, const kn_jaxpr *j, const bool *nonzero, const bool *wanted, const kn_jaxpr **out, bool *nonzero_out);
 kiln_status kn_transpose_body(const kn_rules *r, const kn_jaxpr *j, const bool *linear, const bool *ct_nonzero, const bool *wanted,
-                              const kn_jaxpr **out, bool *nonzero_out);
+                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+
+/* r->pull_back */
+kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *linear, const bool *ct_nonzero, const bool *wanted,
+                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out);
+kiln_status kn_depends_body(const kn_rules *r, const kn_jaxpr *j, const bool *on, bool *out); /* r->depends */
 
 /* Partial evaluation: what depends on unknown arguments is put off.
  *   known    arguments: the known ones; results: the known ones, then residuals

@@ -79,7 +79,7 @@ static kiln_status pull_back(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     }
     for (uint32_t i = 0; i < f.ntangents; i++) lin[f.residuals + i] = true;
     const kn_jaxpr *back;
-    KILN_TRY(kn_transpose_body(r, f.map, lin, given, NULL, &back, found));
+    KILN_TRY(kn_transpose_body(r, f.map, lin, given, NULL, NULL, &back, found));
     KILN_TRY(append(b, back, in, out));
     m = 0;
     n = f.residuals;
@@ -88,6 +88,52 @@ static kiln_status pull_back(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
         if (which[i] && found[n++]) ct_in[i] = out[m++];
     }
     return KILN_OK;
+}
+
+kiln_status kn_depends_body(const kn_rules *r, const kn_jaxpr *j, const bool *on, bool *out)
+{
+    kn_split s;
+    KILN_TRY(kn_partial_body(r, j, on, NULL, NULL, &s));
+    memcpy(out, s.unknown_out, j->nout * sizeof *out);
+    return KILN_OK;
+}
+
+kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *which, const bool *ct_nonzero, const bool *wanted,
+                              const bool *onto, const kn_jaxpr **out, bool *nonzero_out)
+{
+    uint32_t n = kn_nargs(j), nl = 0, m = 0;
+    kn_split s;
+    KILN_TRY(kn_partial_body(r, j, which, ct_nonzero, NULL, &s));
+    for (uint32_t i = 0; i < n; i++) nl += which[i];
+    uint32_t total = s.residuals + nl, nin = 0;
+    bool *lin = flags(r, total), *given = flags(r, s.unknown->nout), *found = flags(r, total), *must = flags(r, total), *add = flags(r, total);
+    kn_atom *in = atoms(r, n), *made = atoms(r, s.known->nout), *args = atoms(r, s.residuals + j->nout + n), *outs = atoms(r, n);
+    KILN_TRY_MEM(r->ctx, lin && given && found && must && add && in && made && args && outs);
+    kn_build b;
+    kn_build_init(&b, r->ctx, r->prog);
+    for (uint32_t i = 0; i < n; i++)
+        if (!which[i]) KILN_TRY(kn_build_input(&b, arg_type(j, i), &in[nin++]));
+    KILN_TRY(append(&b, s.known, in, made));
+    memcpy(args, made + s.known->nout - s.residuals, s.residuals * sizeof *args);
+    nin = s.residuals;
+    for (uint32_t i = 0; i < j->nout; i++) {
+        if (ct_nonzero[i]) KILN_TRY(kn_build_input(&b, out_type(j, i), &args[nin++]));
+        if (s.unknown_out[i]) given[m++] = ct_nonzero[i];
+    }
+    m = s.residuals;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!which[i]) continue;
+        lin[m] = true;
+        must[m] = wanted && wanted[i];
+        if ((add[m++] = onto && onto[i])) KILN_TRY(kn_build_input(&b, arg_type(j, i), &args[nin++]));
+    }
+    const kn_jaxpr *back;
+    KILN_TRY(kn_transpose_body(r, s.unknown, lin, given, must, add, &back, found));
+    KILN_TRY(append(&b, back, args, outs));
+    m = s.residuals;
+    for (uint32_t i = 0; i < n; i++) nonzero_out[i] = which[i] && found[m++];
+    KILN_TRY(kn_build_finish(&b, outs, back->nout, out));
+    return kn_trim(r, *out, out);
 }
 
 static bool *float_args(const kn_rules *r, const kn_jaxpr *j)
@@ -326,7 +372,7 @@ static kiln_status lines(jacobian *c, const bool *which)
         KILN_TRY_MEM(r->ctx, lin && given && found && made);
         for (uint32_t i = nres; i < n; i++) lin[i] = true;
         given[m++] = true;
-        KILN_TRY(kn_transpose_body(r, c->f.map, lin, given, NULL, &back, found));
+        KILN_TRY(kn_transpose_body(r, c->f.map, lin, given, NULL, NULL, &back, found));
         KILN_TRY(kn_trim(r, back, &back));
         kn_low l = {&c->b, KILN_OK};
         kn_atom rows = unit_arrays(&l, out_type(c->j, q));

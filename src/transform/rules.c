@@ -5,7 +5,7 @@
 
 kiln_status kn_rules_init(kn_rules *r, kiln_ctx *ctx, kn_prog *prog)
 {
-    *r = (kn_rules){.ctx = ctx, .prog = prog, .jvp = kn_jvp_body, .transpose = kn_transpose_body};
+    *r = (kn_rules){.ctx = ctx, .prog = prog, .jvp = kn_jvp_body, .transpose = kn_transpose_body, .pull_back = kn_pull_back_body, .depends = kn_depends_body};
     KILN_TRY_MEM(ctx, r->memo = KN_NEW(&prog->arena, kn_memo));
     return KILN_OK;
 }
@@ -41,7 +41,7 @@ kn_made *kn_memo_find(const kn_rules *r, kn_made_kind kind, const kn_jaxpr *j, c
     for (uint32_t k = kn_map_get(&m->first, kn_map_address(j)); k; k = m->made.v[k - 1]->next) {
         kn_made *d = m->made.v[k - 1];
         if (d->kind == kind && same_flags(d->in, in, kn_nargs(j)) && same_flags(d->in2, in2, kind == KN_MADE_TRANSPOSE ? j->nout : 0) &&
-            same_flags(d->out, out, kind == KN_MADE_TRANSPOSE ? kn_nargs(j) : j->nout))
+            same_flags(d->out, out, kind == KN_MADE_TRANSPOSE ? 2 * kn_nargs(j) : j->nout))
             return d;
     }
     return NULL;
@@ -60,7 +60,7 @@ kiln_status kn_memo_add(const kn_rules *r, kn_made d, kn_made **out)
     *e = d;
     e->in = keep(r, d.in, nargs);
     e->in2 = keep(r, d.in2, nout);
-    e->out = keep(r, d.out, back ? nargs : nout);
+    e->out = keep(r, d.out, back ? 2 * nargs : nout);
     e->flags = keep(r, d.flags, d.kind == KN_MADE_TRIM || back ? nargs : nout);
     KILN_TRY_MEM(r->ctx, (e->in || !d.in) && (e->in2 || !d.in2) && (e->out || !d.out) && (e->flags || !d.flags));
     e->next = kn_map_get(&m->first, kn_map_address(d.from));

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "transform/engine.h"
 #include "transform/prog.h"
+#include "transform/vmap.h"
 
 #include "prims.gen.h"
 
@@ -223,6 +224,15 @@ static kiln_status results(walk *w, const int *out_axes, const kn_jaxpr **out)
         KILN_TRY(move(&w->b, y[i], 0, (uint32_t)axis, &y[i]));
     }
     return kn_build_finish(&w->b, y, j->nout, out);
+}
+
+kiln_status kn_vmap_body(const kn_rules *r, const kn_jaxpr *j, int64_t size, const bool *lanes, const bool *wanted, const kn_jaxpr **out, bool *found)
+{
+    memory memo = {.all = {NULL, 0, 0}};
+    kn_rules own = *r;
+    own.memo = &memo;
+    own.batch = batch_body;
+    return batch_body(&own, j, size, lanes, wanted, out, found);
 }
 
 kiln_status kn_vmap(const kn_rules *r, const kn_jaxpr *j, int64_t size, const int *axes, const int *out_axes, const kn_jaxpr **out)

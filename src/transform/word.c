@@ -4,6 +4,8 @@
 #include "transform/prog.h"
 #include "transform/words.h"
 
+#include "prims.gen.h"
+
 enum { MOST_WORDS = 64 };
 
 typedef struct word {
@@ -279,9 +281,34 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *h
     return KILN_OK;
 }
 
+/* What stands for tangents that only a reverse derivative could give must be gone. */
+typedef struct finder {
+    const kn_rules *r;
+    kiln_status status;
+} finder;
+static void find_forward(void *ud, const kn_jaxpr *j)
+{
+    finder *f = ud;
+    for (uint32_t k = 0; k < j->neqns && f->status == KILN_OK; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        if (e->prim == &kn_prim_custom_lin)
+            f->status = kn_fail(f->r->ctx, KILN_INVALID, "custom_vjp '%s' has a reverse derivative only; it cannot be differentiated forwards",
+                                kn_param_of(e, "name")->text);
+        else kn_eqn_bodies(e, find_forward, f);
+    }
+}
+
+static kiln_status transform_whole(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
+{
+    finder f = {r, KILN_OK};
+    KILN_TRY(transform(r, j, how, out));
+    find_forward(&f, *out);
+    return f.status;
+}
+
 kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, const kiln_type *operands, uint32_t n_operands, kiln_prog **out)
 {
-    return kn_prog_apply(ctx, p, transform, &(request){text, operands, operands ? n_operands : 0}, out);
+    return kn_prog_apply(ctx, p, transform_whole, &(request){text, operands, operands ? n_operands : 0}, out);
 }
 
 kiln_status kn_words_inner(kiln_ctx *ctx, kn_prog *room, const char *text, const kiln_type *types, uint32_t n, const kiln_type **out)

@@ -7,6 +7,7 @@ enum { MAX_OUT = 64 };
 
 static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
 {
+    if (prim->flags & KN_TRANSIENT) return;
     kiln_prog *p, *q;
     kiln_array *in[KN_SAMPLE_INPUTS], *a[MAX_OUT], *b[MAX_OUT];
     uint32_t nin;

@@ -1,93 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmap is a loop over the lanes, bit for bit: every primitive's samples, with lanes on some operands along some axes, interpreted and
  * compiled. No primitive that has operands lacks the rule. KILN_TEST_PRIM, KILN_TEST_SEEDS as in prop.compiled. */
-#include "kiln/transform.h"
-#include "prim/common.h"
+#include "lanes.h"
 #include "same.h"
 #include "samples.h"
 
 enum { MOST = 64 };
-
-typedef struct mapped {
-    int64_t lanes;
-    int axes[KN_SAMPLE_INPUTS], out_axes[MOST];
-    kiln_array *in[KN_SAMPLE_INPUTS];
-    kiln_prog *p;
-} mapped;
-
-static uint64_t draw(uint64_t *s)
-{
-    *s += 0x9e3779b97f4a7c15u;
-    uint64_t z = (*s ^ *s >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-/* Offset, in an array with lanes, of element k of a lane. */
-static int64_t offset(kiln_type lane, int64_t lanes, uint32_t axis, int64_t l, int64_t k)
-{
-    int64_t inner = 1;
-    for (uint32_t d = axis; d < lane.rank; d++) inner *= lane.dims[d];
-    return (k / inner * lanes + l) * inner + k % inner;
-}
-
-/* Lane l of an operand: the sample's elements, turned; scalars change a little. */
-static kiln_array *lane_of(kiln_ctx *ctx, const kiln_array *x, int64_t l)
-{
-    kiln_array *y;
-    kiln_dtype d = x->type.dtype;
-    int64_t n = kiln_type_size(x->type);
-    assert_ok(ctx, kiln_array_create(ctx, x->type, &y));
-    for (int64_t k = 0; k < n; k++) kn_move(y, k, x, (k + l) % n);
-    if (n == 1 && l && strchr("iu", kiln_dtype_kind(d))) {
-        kn_scalar v = kn_scalar_load(d, x->data, 0);
-        v.i += l % 2 ? 1 : -1;
-        kn_scalar_store(d, y->data, 0, kn_scalar_round(d, v));
-    } else if (n == 1 && l && kiln_dtype_kind(d) == 'f') {
-        kn_scalar v = kn_scalar_load(d, x->data, 0);
-        v.f = l % 2 ? v.f * 0.75 : v.f - 1;
-        kn_scalar_store(d, y->data, 0, kn_scalar_round(d, v));
-    } else if (n == 1 && d == KILN_BOOL) {
-        kn_scalar_store(d, y->data, 0, (kn_scalar){.b = l % 2 != 0});
-    }
-    return y;
-}
-
-static bool make(kiln_ctx *ctx, const sample *s, int64_t lanes, uint64_t seed, mapped *m)
-{
-    bool any = false;
-    *m = (mapped){.lanes = lanes};
-    for (int tries = 0; !any && s->nin; tries++)
-        for (uint32_t i = 0; i < s->nin; i++) {
-            m->axes[i] = draw(&seed) % 2 ? (int)(draw(&seed) % (s->in[i]->type.rank + 1)) : KILN_NO_AXIS;
-            any = any || m->axes[i] != KILN_NO_AXIS;
-        }
-    if (!any) return false;
-    for (uint32_t k = 0; k < s->nout; k++) m->out_axes[k] = (int)(draw(&seed) % (kiln_prog_output_type(s->p, k).rank + 1));
-    for (uint32_t i = 0; i < s->nin; i++) {
-        kiln_type t = s->in[i]->type;
-        int64_t dims[KN_MAX_RANK + 1];
-        if (m->axes[i] == KILN_NO_AXIS) {
-            m->in[i] = kiln_array_retain(s->in[i]);
-            continue;
-        }
-        for (uint32_t d = 0; d <= t.rank; d++) dims[d] = (int)d == m->axes[i] ? lanes : t.dims[(int)d < m->axes[i] ? d : d - 1];
-        assert_ok(ctx, kiln_array_create(ctx, (kiln_type){t.dtype, t.rank + 1, dims}, &m->in[i]));
-        for (int64_t l = 0; l < lanes; l++) {
-            kiln_array *x = lane_of(ctx, s->in[i], l);
-            for (int64_t k = 0, n = kiln_type_size(t); k < n; k++) kn_move(m->in[i], offset(t, lanes, (uint32_t)m->axes[i], l, k), x, k);
-            kiln_array_release(x);
-        }
-    }
-    assert_ok(ctx, kiln_prog_vmap(ctx, s->p, lanes, m->axes, m->out_axes, &m->p));
-    return true;
-}
-
-static void drop(mapped *m, uint32_t nin)
-{
-    for (uint32_t i = 0; i < nin; i++) kiln_array_release(m->in[i]);
-    kiln_prog_release(m->p);
-}
 
 static void report(kiln_ctx *ctx, const sample *s, const mapped *m, const char *what)
 {
@@ -104,14 +22,10 @@ static unsigned check_lanes(kiln_ctx *ctx, const sample *s, const mapped *m, kil
     unsigned failures = 0;
     for (int64_t l = 0; l < m->lanes && !failures; l++) {
         kiln_array *in[KN_SAMPLE_INPUTS], *out[MOST];
-        for (uint32_t i = 0; i < s->nin; i++) in[i] = m->axes[i] == KILN_NO_AXIS ? kiln_array_retain(s->in[i]) : lane_of(ctx, s->in[i], l);
+        for (uint32_t i = 0; i < s->nin; i++) in[i] = mapped_operand(ctx, m, s->in[i], i, l);
         assert_ok(ctx, kiln_prog_eval(ctx, s->p, in, out));
         for (uint32_t k = 0; k < s->nout; k++) {
-            kiln_array *got;
-            kiln_type t = out[k]->type;
-            assert_ok(ctx, kiln_array_create(ctx, t, &got));
-            assert_int_equal(kiln_type_size(all[k]->type), kiln_type_size(t) * m->lanes);
-            for (int64_t e = 0, n = kiln_type_size(t); e < n; e++) kn_move(got, e, all[k], offset(t, m->lanes, (uint32_t)m->out_axes[k], l, e));
+            kiln_array *got = mapped_result(ctx, m, all[k], k, l, out[k]->type);
             int64_t at = -1;
             char what[80];
             snprintf(what, sizeof what, "lane %lld, result %u", (long long)l, k);
@@ -154,13 +68,13 @@ static unsigned one(kiln_ctx *ctx, const kn_prim *prim, uint64_t seed, int64_t l
     if (status == KILN_UNSUPPORTED || status == KILN_DTYPE) return 0;
     assert_ok(ctx, status);
     s.nout = kiln_prog_n_outputs(s.p);
-    if (make(ctx, &s, lanes, seed * 31 + (uint64_t)length, &m)) {
+    if (mapped_make(ctx, s.p, s.in, s.nin, lanes, seed * 31 + (uint64_t)length, &m)) {
         assert_ok(ctx, kn_verify(ctx, m.p));
         assert_ok(ctx, kiln_prog_eval(ctx, m.p, m.in, all));
         failures += check_lanes(ctx, &s, &m, all);
         if (!failures) failures += check_compiled(ctx, &s, &m, all, seed);
         for (uint32_t k = 0; k < s.nout; k++) kiln_array_release(all[k]);
-        drop(&m, s.nin);
+        mapped_drop(&m, s.nin);
     }
     sample_free(&s);
     return failures;

@@ -238,6 +238,52 @@ static void outer(kiln_trace *t, void *user, const kiln_arg *args, const kiln_va
     out[0] = kiln_neg(t, in[0]);
 }
 
+/* A function called inside others is traced once for each type, wherever it is called. */
+typedef struct nest {
+    kiln_jit_store *s;
+    const kiln_fn *inner;
+} nest;
+static void three_calls(kiln_trace *t, void *user, const kiln_arg *args, const kiln_val *in, kiln_val *out)
+{
+    const nest *n = user;
+    (void)args;
+    out[0] = in[0];
+    for (int i = 0; i < 3; i++) kiln_jit_inside(t, n->s, n->inner, &KILN_ARG_VALUE("x"), 1, &out[0], &out[0]);
+}
+static void two_shapes(kiln_trace *t, void *user, const kiln_arg *args, const kiln_val *in, kiln_val *out)
+{
+    const nest *n = user;
+    kiln_val head = kiln_slice(t, in[0], ((int64_t[]){0}), ((int64_t[]){2}), NULL);
+    (void)args;
+    kiln_jit_inside(t, n->s, n->inner, &KILN_ARG_VALUE("x"), 1, &in[0], &out[0]);
+    kiln_jit_inside(t, n->s, n->inner, &KILN_ARG_VALUE("x"), 1, &head, &out[1]);
+}
+static void nested(void **state)
+{
+    fixture x = start(state);
+    kiln_ctx *ctx = x.ctx;
+    kiln_jit_store *s = x.s;
+    kiln_jit_counts n = {0};
+    kiln_array *a = array(&x, "f32[3]:1,2,3"), *out;
+    const kiln_fn f = {.body = twice_and_one, .n_out = 1, .name = "f"};
+    nest own = {s, &f};
+    const kiln_fn g = {.body = three_calls, .user = &own, .n_out = 1, .name = "g"}, h = {.body = two_shapes, .user = &own, .n_out = 2, .name = "h"};
+    CALL(2, 1, &g, KILN_ARG_ARRAY("x", a)); /* g, f at f32[3] */
+    assert_ok(ctx, kiln_jit(ctx, s, &g, (kiln_arg[]){KILN_ARG_ARRAY("x", a)}, 1, &out));
+    assert_true(((const float *)out->data)[2] == 31);
+    kiln_array_release(out);
+    CALL(2, 1, &h, KILN_ARG_ARRAY("x", a)); /* h, f at f32[2] */
+    CALL(0, 1, &f, KILN_ARG_ARRAY("x", a)); /* traced already, compiled alone now */
+    kiln_fn v = f;
+    v.transform = "vmap:0";
+    own.inner = &v; /* in other data by address: the same g, but it is kept */
+    CALL(0, 0, &g, KILN_ARG_ARRAY("x", a));
+    nest mapped = {s, &v};
+    const kiln_fn k = {.body = three_calls, .user = &mapped, .n_out = 1, .name = "k"};
+    CALL(1, 1, &k, KILN_ARG_ARRAY("x", array(&x, "f32[4,3]:1"))); /* k; f over lanes has its trace */
+    finish(&x);
+}
+
 /* Nothing of a call that fails is kept; a body may call other functions, but not itself. */
 static void failures(void **state)
 {
@@ -339,10 +385,35 @@ static void threads(void **state)
     finish(&x);
 }
 
+/* Whichever allocation fails, the call says so, keeps nothing and leaks nothing. */
+static void no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        kiln_ctx *ctx = test_ctx_failing(n);
+        kiln_jit_store *s = NULL;
+        kiln_array *out = NULL;
+        const kiln_fn f = {.body = twice_and_one, .n_out = 1, .transform = "vmap:0*3"};
+        if (!ctx) continue;
+        kiln_array *a = NULL;
+        kiln_status status = kiln_jit_store_create(ctx, 0, &s);
+        if (status == KILN_OK) status = kiln_array_parse(ctx, "f32[3]:1", &a);
+        if (status == KILN_OK) status = kiln_jit(ctx, s, &f, (kiln_arg[]){KILN_ARG_ARRAY("x", a)}, 1, &out);
+        done = !test_ctx_failed(ctx);
+        if (done) assert_int_equal(status, KILN_OK);
+        if (status == KILN_OK) kiln_array_release(out);
+        else assert_int_equal(status, KILN_NOMEM);
+        kiln_array_release(a);
+        kiln_jit_store_release(s);
+        test_ctx_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_and_types), cmocka_unit_test(weak_scalars), cmocka_unit_test(static_arguments),
                                        cmocka_unit_test(function_identity), cmocka_unit_test(settings), cmocka_unit_test(transforms),
-                                       cmocka_unit_test(failures), cmocka_unit_test(bounded), cmocka_unit_test(threads)};
+                                       cmocka_unit_test(nested), cmocka_unit_test(failures), cmocka_unit_test(bounded), cmocka_unit_test(threads), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -147,6 +147,35 @@ static void small_branches(void **state)
     kiln_prog_release(p);
 }
 
+/* An update at a place that all lanes share stays an update; that, and one at places of their own, is done in the carry's memory. */
+static void updates_in_place(void **state)
+{
+    static const char text[] = "{ lambda ; a:f64[500] b:i32[]. let\n"
+                               "    c:f64[500] _:i32[] = scan[\n"
+                               "      jaxpr={ lambda ; d:f64[500] e:i32[]. let\n"
+                               "          f:f64[3] = dynamic_slice[slice_sizes=(3,)] d e\n"
+                               "          g:f64[3] = add f 1.0:f64[]\n"
+                               "          h:f64[500] = dynamic_update_slice d g e\n"
+                               "          i:i32[] = add e 2:i32[]\n"
+                               "        in (h, i) }\n"
+                               "      length=20 num_carry=2 num_consts=0 reverse=False unroll=1\n"
+                               "    ] a b\n"
+                               "  in (c,) }\n";
+    kiln_ctx *ctx = *state;
+    for (int own = 0; own < 2; own++) {
+        kiln_prog *p = vmap(ctx, parse(ctx, text), 40, (int[]){0, own ? 0 : KILN_NO_AXIS});
+        kiln_exec *f;
+        kiln_exec_info info;
+        assert_int_equal(count(p, "dynamic_update_slice"), !own);
+        assert_int_equal(count(p, "scatter"), own);
+        assert_ok(ctx, kiln_compile(ctx, p, NULL, &f));
+        kiln_exec_info_get(f, &info);
+        assert_int_equal(info.copies, 0);
+        kiln_exec_release(f);
+        kiln_prog_release(p);
+    }
+}
+
 static void refused(void **state)
 {
     kiln_ctx *ctx = *state;
@@ -177,9 +206,28 @@ static void refused(void **state)
     kiln_prog_release(p);
 }
 
+/* Whichever allocation fails, vmap says so and leaks nothing. */
+static void no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        kiln_ctx *ctx = test_ctx_failing(n);
+        kiln_prog *p = NULL, *q = NULL;
+        if (!ctx) continue;
+        kiln_status status = kiln_prog_parse(ctx, branching, sizeof branching - 1, "text", &p);
+        if (status == KILN_OK) status = kiln_prog_transform(ctx, p, "vmap:0*3,None(vmap:0*2,0*2)", NULL, 0, &q);
+        done = !test_ctx_failed(ctx);
+        assert_int_equal(status, done ? KILN_OK : KILN_NOMEM);
+        kiln_prog_release(p);
+        kiln_prog_release(q);
+        test_ctx_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_retire), cmocka_unit_test(shared_predicate), cmocka_unit_test(branches_that_may_not_end),
-                                       cmocka_unit_test(small_branches), cmocka_unit_test(refused)};
+                                       cmocka_unit_test(small_branches), cmocka_unit_test(updates_in_place), cmocka_unit_test(refused), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A dot_general being made: what dot.c (one element at a time) and tile.c (register tiles) share. */
+#ifndef KN_LOOP_PRODUCT_H
+#define KN_LOOP_PRODUCT_H
+
+#include "loop/maker.h"
+#include "prim/dot.h"
+#include "rt/dot.h"
+
+typedef struct product {
+    frame *f;
+    const kn_eqn *e;
+    place *side[2];
+    kiln_type type[2], y;
+    kn_dot_dims dims;
+    kn_dot_order order;
+    uint32_t slot;
+} product;
+
+/* Indices of one operand but for the contracting dimensions, from the result's index. */
+void product_outer(const product *p, int side, const kn_lv *out, kn_lv *ix);
+bool product_contracts(const product *p, int side, uint32_t d);
+bool product_batches(const product *p, int side, uint32_t d);
+/* Element k of the chain of one operand, as the accumulator's type. */
+kn_lv product_factor(maker *m, const product *p, int side, kn_lv *ix, kn_lv k);
+kn_lv product_step(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc);
+kn_lv product_zero(maker *m, const product *p);
+void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc); /* rounded to the result's type */
+
+/* In register tiles; false: nothing was made, the product has no shape for it. */
+bool emit_tiles(maker *m, const product *p);
+
+#endif

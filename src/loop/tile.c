@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products in register tiles. Along one dimension of the result runs a panel, a few vectors wide; a tile is some rows of the
+ * other operand times the panel, all of whose chains go along k side by side: each load serves many chains, and there are
+ * enough of them to hide the latency of fma. The order of each chain is that of numerics 4 whatever the tile.
+ *
+ *   for each batch: for each chunk of rows (that fits in the second cache):
+ *       for each panel: [a block of it copied to scratch, k-major, when its rows are far apart or not vectors]
+ *           for each block of 256 k: for each tile: for each k: one row of the panel, one element of each row of the tile
+ *
+ * The sums of blocks pass through the result's memory; where its type is not that of the sums, blocks are the inner loop. */
+#include "loop/product.h"
+
+enum { MOST_ROWS = 16, MOST_VECTORS = 8, WIDEST = 64, MOST_UNROLLED = 64, PANEL_BYTES = 1 << 20, CHUNK_BYTES = 1 << 19, FAR_BYTES = 1 << 16 };
+
+/* Free dimensions of one operand, which stand side by side in the result. */
+typedef struct group {
+    uint32_t at;  /* dimension of the result that the tile runs along, with an index that runs through all that are in `flat` */
+    int64_t size;
+    uint32_t flat; /* dimensions before `at` that its index runs through too */
+} group;
+
+typedef struct tiles {
+    maker *m;
+    const product *p;
+    int v, u; /* side that the panel is of, side of the rows */
+    group panel, rows;
+    unsigned width, most; /* elements of a panel, rows of a tile */
+    int64_t chunk;        /* rows at a time */
+    bool packed, split;   /* split: blocks of k are the outer loop */
+    uint32_t pack; /* slot: k-major panel */
+    kn_lv out[MAX_RANK];
+    kn_lv first, lane, row; /* of the panel: its first element, the place in it; of the chunk: its first row */
+    kn_lv lo, hi, block;    /* of k in the block at hand, and its number where they are the outer loop */
+    kn_lv in_pack;          /* lane, and back from lo to the start of the copy */
+} tiles;
+
+static uint32_t free_dims(const product *p, int side) { return p->type[side].rank - p->dims.n_batch - p->dims.n_contract; }
+
+static group group_of(const product *p, int side)
+{
+    uint32_t first = p->dims.n_batch + (side ? free_dims(p, 0) : 0), n = free_dims(p, side);
+    group g = {.at = first, .size = 1};
+    if (n == 0) return g;
+    int64_t before = -1;
+    bool flat = p->side[side]->kind == PLACE_MEMORY;
+    for (uint32_t d = 0; d < p->type[side].rank; d++) {
+        if (product_batches(p, side, d) || product_contracts(p, side, d)) continue;
+        flat = flat && (before < 0 || before + 1 == (int64_t)d);
+        before = d;
+    }
+    g.at = first + n - 1;
+    if (flat) {
+        for (uint32_t k = 0; k < n; k++) g.size *= p->y.dims[first + k];
+        g.flat = n - 1;
+        return g;
+    }
+    while (g.at > first && p->y.dims[g.at] == 1) g.at--;
+    g.size = p->y.dims[g.at];
+    return g;
+}
+
+/* Is the operand in memory, its elements along the group neighbours? */
+static bool is_dense(const product *p, int side, group g)
+{
+    uint32_t at = p->dims.n_batch + (side ? free_dims(p, 0) : 0);
+    if (p->side[side]->kind != PLACE_MEMORY) return false;
+    int64_t stride = 0;
+    for (uint32_t d = 0; d < p->type[side].rank; d++) {
+        if (stride) stride *= p->type[side].dims[d];
+        if (product_batches(p, side, d) || product_contracts(p, side, d)) continue;
+        if (at++ == g.at) stride = 1;
+    }
+    return stride == 1;
+}
+
+/* Rows of a tile: a divisor of `rows` where there is one of a good size, else what leaves the most for the last tile. */
+static unsigned rows_of_tile(int64_t rows, unsigned most)
+{
+    if (rows <= (int64_t)most) return (unsigned)rows;
+    unsigned best = most;
+    for (unsigned r = most; r >= (most + 1) / 2; r--) {
+        if (rows % r == 0) return r;
+        if (rows % r * best > rows % best * r) best = r;
+    }
+    return best;
+}
+
+static unsigned panel_width(unsigned lanes, unsigned vectors, int64_t size)
+{
+    unsigned w = lanes * vectors < WIDEST ? lanes * vectors : WIDEST;
+    while (w > 1 && (int64_t)w / 2 >= size) w /= 2;
+    while (w > lanes && (size + w - 1) / w * w > (size + w / 2 - 1) / (w / 2) * (w / 2) * 5 / 4) w /= 2;
+    return w;
+}
+
+/* Lanes for a panel that may be the last and narrower: a power of two. */
+static uint32_t lanes_for(unsigned width)
+{
+    uint32_t w = 1;
+    while (w < width) w *= 2;
+    return w;
+}
+
+static void choose(tiles *t)
+{
+    const product *p = t->p;
+    unsigned bytes = (unsigned)kiln_dtype_bytes(p->order.accumulator), lanes = t->m->o.vector_bits / 8 / bytes;
+    unsigned chains = t->m->o.vector_bits >= 512 ? 24 : 12; /* of 32 and of 16 registers */
+    if (lanes == 0) lanes = 1;
+    unsigned vectors = t->panel.size > (int64_t)lanes ? 2 : 1, most = vectors == 2 ? chains / 2 : chains * 2 / 3;
+    t->most = rows_of_tile(t->rows.size, most);
+    while (vectors * 2 <= MOST_VECTORS && vectors * 2 * t->most <= chains) vectors *= 2;
+    t->width = panel_width(lanes, vectors, t->panel.size);
+    int64_t k = p->order.k, rows = t->rows.size;
+    bool dense = is_dense(p, t->v, t->panel), converts = p->type[t->v].dtype != p->order.accumulator;
+    bool far = k > FAR_BYTES / bytes / t->panel.size && rows >= 4 * (int64_t)t->most;
+    t->split = k > KN_DOT_BLOCK && rows > (int64_t)t->most && p->y.dtype == p->order.accumulator;
+    t->packed = rows > (int64_t)t->most && (t->split || k <= PANEL_BYTES / bytes / t->width) && (!dense || converts || far);
+    t->chunk = rows;
+    while (t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && k > CHUNK_BYTES / bytes / t->chunk) t->chunk /= 2;
+}
+
+/* ---- a tile ---- */
+
+typedef struct tile {
+    const tiles *t;
+    unsigned n; /* rows */
+    kn_lv row[MOST_ROWS][MAX_RANK], column[MAX_RANK], acc[MOST_ROWS];
+} tile;
+
+static kn_lv panel_element(const tiles *t, kn_lv *column, kn_lv k)
+{
+    maker *m = t->m;
+    if (!t->packed) return product_factor(m, t->p, t->v, column, k);
+    return lv_load(m, t->pack, lv_add(m, lv_mul(m, k, lv_int(m, t->width)), t->in_pack));
+}
+
+static void one_k(tile *s, kn_lv k)
+{
+    const tiles *t = s->t;
+    kn_lv b = panel_element(t, s->column, k);
+    for (unsigned r = 0; r < s->n; r++) {
+        kn_lv a = product_factor(t->m, t->p, t->u, s->row[r], k);
+        s->acc[r] = t->v == 1 ? product_step(t->m, t->p, a, b, s->acc[r]) : product_step(t->m, t->p, b, a, s->acc[r]);
+    }
+}
+
+static kn_lv open_carries(tile *s, kn_lv lo, kn_lv hi, int64_t bound, kn_lv *statement)
+{
+    maker *m = s->t->m;
+    kn_lv k = open_loop_between(m, lo, hi, 0, bound, 0, statement);
+    for (unsigned r = 0; r < s->n; r++) s->acc[r] = add_carry(m, *statement, s->acc[r]);
+    return k;
+}
+
+static void close_carries(tile *s, kn_lv statement)
+{
+    maker *m = s->t->m;
+    for (unsigned r = 0; r < s->n; r++) add_yield(m, statement, 0, s->acc[r]);
+    close_loop(m, statement);
+    for (unsigned r = 0; r < s->n; r++) s->acc[r] = add_result(m, statement, s->t->p->order.accumulator);
+}
+
+/* Chains over k in lo..hi, from nothing. */
+static void chains(tile *s, kn_lv lo, kn_lv hi)
+{
+    const product *p = s->t->p;
+    maker *m = s->t->m;
+    for (unsigned r = 0; r < s->n; r++) s->acc[r] = product_zero(m, p);
+    if (p->order.k * s->n <= MOST_UNROLLED) {
+        for (int64_t k = 0; k < p->order.k; k++) one_k(s, lv_int(m, k));
+        return;
+    }
+    kn_lv loop, k = open_carries(s, lo, hi, p->order.k, &loop);
+    one_k(s, k);
+    close_carries(s, loop);
+}
+
+static void blocks(tile *s)
+{
+    const product *p = s->t->p;
+    maker *m = s->t->m;
+    kn_lv total[MOST_ROWS], loop;
+    if (p->order.k <= KN_DOT_BLOCK || s->t->split) {
+        chains(s, s->t->lo, s->t->hi);
+        return;
+    }
+    for (unsigned r = 0; r < s->n; r++) s->acc[r] = product_zero(m, p);
+    kn_lv block = open_carries(s, lv_int(m, 0), lv_int(m, (p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK), p->order.k / KN_DOT_BLOCK + 1, &loop);
+    for (unsigned r = 0; r < s->n; r++) total[r] = s->acc[r];
+    kn_lv lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK)), hi = lv_add(m, lo, lv_int(m, KN_DOT_BLOCK));
+    chains(s, lo, lv_sop(m, KN_S_min, KILN_I64, KILN_I64, hi, lv_int(m, p->order.k), 0));
+    for (unsigned r = 0; r < s->n; r++) s->acc[r] = lv_sop(m, KN_S_add, p->order.accumulator, p->order.accumulator, total[r], s->acc[r], 0);
+    close_carries(s, loop);
+}
+
+static void to_row(tiles *t, kn_lv start, unsigned r)
+{
+    if (t->rows.size > 1) t->out[t->rows.at] = lv_add(t->m, start, lv_int(t->m, r));
+}
+
+/* The sums of the blocks before, where blocks are the outer loop: what stands in the result, and nothing before the first block. */
+static void add_before(tile *s, tiles *t, kn_lv start)
+{
+    maker *m = t->m;
+    kiln_dtype d = t->p->order.accumulator;
+    kn_lv later = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, t->block, lv_int(m, 1), 0), branch;
+    kn_lv selector = lv_sop(m, KN_S_convert, KILN_I64, KILN_I32, later, 0, 0);
+    branch = open_statement(m, KN_L_IF, 2);
+    if (m->status != KILN_OK) return;
+    region_of(m, branch)->selector = selector;
+    for (uint32_t which = 0; which < 2; which++) {
+        open_region_block(m, branch, which, true);
+        for (unsigned r = 0; r < s->n; r++) {
+            to_row(t, start, r);
+            add_yield(m, branch, which, which ? lv_load(m, t->p->slot, linear_index(m, t->p->y, t->out)) : product_zero(m, t->p));
+        }
+        close_block(m);
+    }
+    close_statement(m, branch);
+    for (unsigned r = 0; r < s->n; r++) s->acc[r] = lv_sop(m, KN_S_add, d, d, add_result(m, branch, d), s->acc[r], 0);
+}
+
+/* Rows row .. row + n of the chunk, at the place in the panel that `lane` runs along. */
+static void make_tile(tiles *t, kn_lv row, unsigned n)
+{
+    maker *m = t->m;
+    tile *s = KN_NEW(&m->temp, tile);
+    if (!MAKER_TRY_MEM(m, s)) return;
+    s->t = t;
+    s->n = n;
+    t->out[t->panel.at] = lv_add(m, t->first, t->lane);
+    product_outer(t->p, t->v, t->out, s->column);
+    kn_lv start = lv_add(m, t->row, row);
+    for (unsigned r = 0; r < n; r++) {
+        to_row(t, start, r);
+        product_outer(t->p, t->u, t->out, s->row[r]);
+    }
+    blocks(s);
+    if (t->split) add_before(s, t, start);
+    for (unsigned r = 0; r < n && m->status == KILN_OK; r++) {
+        to_row(t, start, r);
+        product_store(m, t->p, t->out, s->acc[r]);
+    }
+}
+
+/* ---- panels ---- */
+
+static void pack(tiles *t, unsigned width)
+{
+    maker *m = t->m;
+    kn_lv lanes, loop, column[MAX_RANK], lane = open_loop(m, 0, width, lanes_for(width), &lanes);
+    t->out[t->panel.at] = lv_add(m, t->first, lane);
+    if (t->rows.size > 1) t->out[t->rows.at] = lv_int(m, 0);
+    kn_lv k = open_loop_between(m, t->lo, t->hi, 0, t->p->order.k, 0, &loop), start = lv_sub(m, lane, lv_mul(m, t->lo, lv_int(m, t->width)));
+    product_outer(t->p, t->v, t->out, column);
+    kn_lv x = product_factor(m, t->p, t->v, column, k);
+    lv_store(m, t->pack, lv_add(m, lv_mul(m, k, lv_int(m, t->width)), start), x);
+    close_loop(m, loop);
+    close_loop(m, lanes);
+}
+
+/* All tiles of the chunk, over the panel's k in lo..hi. */
+static void make_tiles(tiles *t, unsigned width)
+{
+    maker *m = t->m;
+    kn_lv lanes = 0, loop;
+    if (t->packed) pack(t, width);
+    t->lane = width > 1 ? open_loop(m, 0, width, lanes_for(width), &lanes) : lv_int(m, 0);
+    t->in_pack = lv_sub(m, t->lane, lv_mul(m, t->lo, lv_int(m, t->width)));
+    int64_t whole = t->chunk / t->most;
+    if (whole == 1) {
+        make_tile(t, lv_int(m, 0), t->most);
+    } else {
+        kn_lv at = open_loop(m, 0, whole, 0, &loop);
+        make_tile(t, lv_mul(m, at, lv_int(m, t->most)), t->most);
+        close_loop(m, loop);
+    }
+    unsigned rest = (unsigned)(t->chunk % t->most);
+    if (rest) make_tile(t, lv_int(m, whole * t->most), rest);
+    if (lanes) close_loop(m, lanes);
+}
+
+static void make_panel(tiles *t, kn_lv first, unsigned width)
+{
+    maker *m = t->m;
+    int64_t k = t->p->order.k;
+    t->first = first;
+    t->lo = lv_int(m, 0);
+    t->hi = lv_int(m, k);
+    if (!t->split) {
+        make_tiles(t, width);
+        return;
+    }
+    kn_lv loop;
+    t->block = open_loop(m, 0, (k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &loop);
+    t->lo = lv_mul(m, t->block, lv_int(m, KN_DOT_BLOCK));
+    t->hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, t->lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, k), 0);
+    make_tiles(t, width);
+    close_loop(m, loop);
+}
+
+static void make_chunk(tiles *t)
+{
+    maker *m = t->m;
+    int64_t whole = t->panel.size / t->width, rest = t->panel.size % t->width;
+    kn_lv loop;
+    if (whole == 1) {
+        make_panel(t, lv_int(m, 0), t->width);
+    } else if (whole > 1) {
+        kn_lv at = open_loop(m, 0, whole, 0, &loop);
+        make_panel(t, lv_mul(m, at, lv_int(m, t->width)), t->width);
+        close_loop(m, loop);
+    }
+    if (rest) make_panel(t, lv_int(m, whole * t->width), (unsigned)rest);
+}
+
+/* Dimensions of the result that no tile runs along, one loop each; then the chunks. */
+static void outer_loops(tiles *t, uint32_t d)
+{
+    maker *m = t->m;
+    const kiln_type *y = &t->p->y;
+    kn_lv loop;
+    if (m->status != KILN_OK) return;
+    if (d == y->rank) {
+        t->row = lv_int(m, 0);
+        bool several = t->chunk < t->rows.size;
+        if (several) t->row = lv_mul(m, open_loop(m, 0, t->rows.size / t->chunk, 0, &loop), lv_int(m, t->chunk));
+        make_chunk(t);
+        if (several) close_loop(m, loop);
+        return;
+    }
+    bool in_panel = t->panel.size > 1 && d <= t->panel.at && d + t->panel.flat >= t->panel.at;
+    bool in_rows = t->rows.size > 1 && d <= t->rows.at && d + t->rows.flat >= t->rows.at;
+    if (in_panel || in_rows || y->dims[d] == 1) {
+        t->out[d] = lv_int(m, 0);
+        outer_loops(t, d + 1);
+        return;
+    }
+    t->out[d] = open_loop(m, 0, y->dims[d], 0, &loop);
+    outer_loops(t, d + 1);
+    close_loop(m, loop);
+}
+
+bool emit_tiles(maker *m, const product *p)
+{
+    if (p->order.lanes || p->order.k == 0) return false;
+    tiles *t = KN_NEW(&m->temp, tiles);
+    if (!MAKER_TRY_MEM(m, t)) return true;
+    *t = (tiles){.m = m, .p = p};
+    t->v = group_of(p, 1).size > 1;
+    t->u = 1 - t->v;
+    t->panel = group_of(p, t->v);
+    t->rows = group_of(p, t->u);
+    if (t->panel.size == 1) return false;
+    choose(t);
+    if (t->packed) t->pack = new_slot(m, KN_SLOT_SCRATCH, 0, p->order.accumulator, (t->split ? KN_DOT_BLOCK : p->order.k) * t->width);
+    outer_loops(t, 0);
+    m->l->nests++;
+    return true;
+}
