@@ -101,7 +101,64 @@ typedef struct loop_carry {
     bool registers, follows;
     uint32_t slot, fresh, other;
     kiln_type type;
+    kn_sop key; /* max, min: a running extremum of floats, carried as an integer that is ordered as they are; else NONE */
+    kn_atom with; /* what the body combines it with */
 } loop_carry;
+
+/* ---- extrema as ordered integers: one comparison on the way from trip to trip ---- */
+
+static kiln_dtype key_dtype(kiln_dtype d) { return d == KILN_F32 ? KILN_I32 : KILN_I64; }
+
+static kn_lv flipped(maker *m, kiln_dtype t, kn_lv bits)
+{
+    int64_t top = t == KILN_I32 ? 31 : 63;
+    kn_lv rest = lv_const(m, t, (kn_scalar){.i = t == KILN_I32 ? INT32_MAX : INT64_MAX});
+    kn_lv sign = lv_sop(m, KN_S_shra, t, t, bits, lv_const(m, t, (kn_scalar){.i = top}), 0);
+    return lv_sop(m, KN_S_xor, t, t, bits, lv_sop(m, KN_S_and, t, t, sign, rest, 0), 0);
+}
+
+/* NaN is beyond every number on the side that wins. */
+static kn_lv key_of(maker *m, kn_sop op, kn_lv x)
+{
+    kiln_dtype d = lv_dtype(m, x), t = key_dtype(d);
+    int64_t nan = t == KILN_I32 ? INT32_MAX : INT64_MAX;
+    kn_lv key = flipped(m, t, lv_sop(m, KN_S_bitcast, d, t, x, 0, 0));
+    kn_lv most = lv_const(m, t, (kn_scalar){.i = op == KN_S_max ? nan : -nan - 1});
+    return lv_sop(m, KN_S_select, t, t, lv_sop(m, KN_S_ne, d, KILN_BOOL, x, x, 0), most, key);
+}
+
+static kn_lv of_key(maker *m, kiln_dtype d, kn_lv key)
+{
+    kiln_dtype t = key_dtype(d);
+    return m->status == KILN_OK ? lv_sop(m, KN_S_bitcast, t, d, flipped(m, t, key), 0, 0) : 0;
+}
+
+static bool reads_atom(const kn_jaxpr *j, kn_atom a, const kn_eqn *but)
+{
+    for (uint32_t k = 0; k < j->neqns; k++)
+        for (uint32_t i = 0; i < j->eqns[k].nin && &j->eqns[k] != but; i++)
+            if (j->eqns[k].in[i] == a) return true;
+    for (uint32_t i = 0; i < j->nout; i++)
+        if (j->out[i] == a) return true;
+    return false;
+}
+
+/* A scalar that starts at a number and that every trip makes max(itself, x) of, and nothing else reads. */
+static void find_key(maker *m, const kn_jaxpr *cond, uint32_t ncc, const kn_jaxpr *body, uint32_t nbc, uint32_t i, kn_lv init, loop_carry *c)
+{
+    if (m->status != KILN_OK || !c->registers || c->type.rank || (c->type.dtype != KILN_F32 && c->type.dtype != KILN_F64)) return;
+    const kn_linst *start = &m->l->inst.v[init];
+    kn_atom old = body->in[nbc + i], y = body->out[i];
+    if (start->op != KN_L_CONST || start->imm.f != start->imm.f || kn_is_literal(y) || reads_atom(cond, cond->in[ncc + i], NULL)) return;
+    for (uint32_t k = 0; k < body->neqns; k++) {
+        const kn_eqn *e = &body->eqns[k];
+        bool extreme = strcmp(e->prim->name, "max") == 0 || strcmp(e->prim->name, "min") == 0;
+        if (e->out[0] != y || !extreme || (e->in[0] == old) == (e->in[1] == old) || reads_atom(body, old, e)) continue;
+        if (kn_type_of(body, e->in[e->in[0] == old]).rank) return;
+        c->key = e->prim->name[1] == 'a' ? KN_S_max : KN_S_min;
+        c->with = e->in[e->in[0] == old];
+    }
+}
 
 /* Binds constants and carries of one body; small carries become parameters of the block. */
 static frame *open_body(maker *m, frame *f, const kn_eqn *e, kn_lv s, uint32_t block, const kn_jaxpr *j, uint32_t first_const, uint32_t nconsts,
@@ -118,7 +175,9 @@ static frame *open_body(maker *m, frame *f, const kn_eqn *e, kn_lv s, uint32_t b
             int64_t size = kiln_type_size(c[i].type);
             kn_lv *v = KN_NEWN(&m->temp, kn_lv, size);
             if (!MAKER_TRY_MEM(m, v)) return NULL;
-            for (int64_t k = 0; k < size; k++) v[k] = add_param(m, s, block, c[i].type.dtype, INT64_MIN, INT64_MAX);
+            kiln_dtype d = c[i].key ? key_dtype(c[i].type.dtype) : c[i].type.dtype;
+            for (int64_t k = 0; k < size; k++) v[k] = add_param(m, s, block, d, INT64_MIN, INT64_MAX);
+            if (c[i].key) v[0] = of_key(m, c[i].type.dtype, v[0]);
             place_registers(m, p, v);
         } else {
             p->slot = c[i].slot;
@@ -243,7 +302,12 @@ static void close_while_body(maker *m, frame *b, const kn_eqn *e, kn_lv s, const
     if (!MAKER_TRY_MEM(m, from && target)) return;
     for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
         place *p = place_of_atom(m, b, b->j->out[i]);
-        if (c[i].registers) {
+        if (c[i].key) {
+            kn_lv x = scalar_of(m, b, c[i].with), key = m->status == KILN_OK ? key_of(m, c[i].key, x) : 0;
+            kn_lv now = m->status == KILN_OK ? region_of(m, s)->blocks[1].params.v[region_of(m, s)->blocks[1].yields.n] : 0;
+            kiln_dtype t = key_dtype(c[i].type.dtype);
+            if (m->status == KILN_OK) add_yield(m, s, 1, lv_sop(m, c[i].key, t, t, now, key, 0));
+        } else if (c[i].registers) {
             const kn_lv *v = registers_of(m, p);
             for (int64_t k = 0; v && k < kiln_type_size(c[i].type); k++) add_yield(m, s, 1, v[k]);
         } else {
@@ -271,9 +335,12 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
     if (!MAKER_TRY_MEM(m, init)) return;
     for (uint32_t i = 0; i < n; i++)
         if (c[i].registers) init[i] = registers_of(m, place_of_atom(m, f, e->in[ncc + nbc + i]));
+    for (uint32_t i = 0; i < n && m->status == KILN_OK; i++)
+        if (c[i].registers) find_key(m, cond, ncc, body, nbc, i, init[i][0], &c[i]);
     kn_lv s = open_statement(m, KN_L_WHILE, 2);
     for (uint32_t i = 0; i < n && m->status == KILN_OK; i++)
-        for (int64_t k = 0; c[i].registers && k < kiln_type_size(c[i].type); k++) add_init(m, s, init[i][k]);
+        for (int64_t k = 0; c[i].registers && k < kiln_type_size(c[i].type); k++)
+            add_init(m, s, c[i].key ? key_of(m, c[i].key, init[i][0]) : init[i][k]);
     frame *b = m->status == KILN_OK ? open_body(m, f, e, s, 0, cond, 0, ncc, c, n) : NULL;
     if (!b) return;
     run_frame(m, b);
@@ -301,7 +368,9 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
         int64_t size = kiln_type_size(c[i].type);
         kn_lv *v = KN_NEWN(&m->temp, kn_lv, size);
         if (!MAKER_TRY_MEM(m, v)) return;
-        for (int64_t k = 0; k < size; k++) v[k] = add_result(m, s, c[i].type.dtype);
+        kiln_dtype d = c[i].key ? key_dtype(c[i].type.dtype) : c[i].type.dtype;
+        for (int64_t k = 0; k < size; k++) v[k] = add_result(m, s, d);
+        if (c[i].key) v[0] = of_key(m, c[i].type.dtype, v[0]);
         put_registers(m, f, e->out[i], v);
     }
 }
