@@ -110,6 +110,45 @@ static kiln_status call_cholesky(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr 
     return kn_call_ints(ctx, arena, c, (int64_t[]){kiln_dtype_kind(t.dtype) == 'c', n, batch}, 3);
 }
 
+/* Of the matrices' lower triangles: what stands below the diagonal, and `share` of the diagonal. */
+static kn_atom lower_part(kn_low *l, kn_atom a, kiln_type t, double share)
+{
+    kn_atom at[2];
+    for (uint32_t k = 0; k < 2; k++)
+        at[k] = kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(t.rank - 2 + k), KN_DTYPE(KILN_I64), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+    kn_atom none = kn_derive_value(l, KN_SYMBOLIC_ZERO, t);
+    kn_atom diagonal = kn_low_select(l, kn_low2(l, &kn_prim_eq, at[0], at[1]), kn_derive_times(l, a, share), none);
+    return kn_low_select(l, kn_low2(l, &kn_prim_gt, at[0], at[1]), a, diagonal);
+}
+
+/* dL = L phi(L^-1 dA L^-H), phi the lower triangle with half the diagonal; dA is what its own lower triangle says. */
+static kiln_status jvp_cholesky(KN_JVP_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kiln_type t = kn_in_type(j, e, 0);
+    int64_t turn[KN_MAX_RANK], row = (int64_t)t.rank - 2, column = row + 1;
+    if (kiln_type_size(t) == 0) return KILN_OK;
+    for (uint32_t d = 0; d < t.rank; d++) turn[d] = d;
+    turn[row] = column, turn[column] = row;
+    bool complex = kiln_dtype_kind(t.dtype) == 'c';
+    kn_atom half = lower_part(&l, dx[0], t, 0.5), other = kn_derive_turn(&l, half, turn);
+    if (complex) other = kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(t.dtype), &other, 1);
+    kn_atom da = kn_low2(&l, &kn_prim_add, half, other);
+    const bool right[5] = {true, false, true, true, false}, left[5] = {false, true, true, false, false}; /* conjugate, left, lower, transpose, unit */
+    for (int k = 0; k < 2; k++) {
+        kn_param params[5];
+        for (int i = 0; i < 5; i++) params[i] = KN_BOOL(k ? left[i] : right[i]);
+        da = kn_low_op(&l, &kn_prim_triangular_solve, params, (kn_atom[]){y[0], da}, 2);
+    }
+    int64_t batch[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) batch[d] = d;
+    kn_param contract[2] = {KN_INTS(1, &column), KN_INTS(1, &row)}, lanes[2] = {KN_INTS(row, batch), KN_INTS(row, batch)};
+    kn_param pair[2] = {KN_TUPLE(2, contract), KN_TUPLE(2, lanes)}, params[4] = {KN_TUPLE(2, pair), KN_NONE, KN_NONE, KN_NONE};
+    dy[0] = kn_low_op(&l, &kn_prim_dot_general, params, (kn_atom[]){y[0], lower_part(&l, da, t, 0.5)}, 2);
+    return l.status;
+}
+
 KILN_PRIM(cholesky) = {
     .name = "cholesky",
     .nin = 1,
@@ -117,6 +156,7 @@ KILN_PRIM(cholesky) = {
     .flags = KN_EXPENSIVE,
     .loop = KN_LOOP_CALL,
     .type = type_cholesky,
+    .jvp = jvp_cholesky,
     .eval = kn_eval_call,
     .call = call_cholesky,
     .batch = kn_batch_full,
