@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splitting: body by body, each variable maps to one atom or, when complex, to those of its parts.
+/* Splitting: body by body, each variable maps to one atom or, when complex, to those of its parts. Keys become the integers of
+ * their bits on the way.
  *
  *   KN_BY_PARTS    the equation once for each part
  *   while, cond    bodies take and give parts in place of complex values, in their order
@@ -40,6 +41,14 @@ typedef struct scope {
 
 static bool is_complex(kiln_type t) { return kiln_dtype_kind(t.dtype) == 'c'; }
 
+/* A key is the integer of its bits. */
+static kiln_dtype bits_of(kiln_dtype d) { return d == KILN_KEY ? KILN_U64 : d; }
+static kiln_type type_of(kiln_type t)
+{
+    t.dtype = bits_of(t.dtype);
+    return t;
+}
+
 /* ---- parts and wholes ---- */
 
 static kiln_status one(scope *s, const kn_prim *p, const kn_atom *in, uint32_t nin, kn_atom *out)
@@ -74,7 +83,7 @@ static kiln_status operand(scope *s, kn_atom a, value *few, value **v)
     const kn_lit *l = &s->from->lits[kn_literal_index(a)];
     *few = (value){.has_parts = true};
     *v = few;
-    if (kiln_dtype_kind(l->dtype) != 'c') return kn_build_literal(&s->b, l->dtype, l->value, &few->part[0]);
+    if (kiln_dtype_kind(l->dtype) != 'c') return kn_build_literal(&s->b, bits_of(l->dtype), l->value, &few->part[0]);
     for (int i = 0; i < 2; i++) KILN_TRY(kn_build_literal(&s->b, kn_part_dtype(l->dtype), (kn_scalar){.f = l->value.c[i]}, &few->part[i]));
     return KILN_OK;
 }
@@ -131,6 +140,7 @@ static kiln_status split_params(splitting *sp, const kn_param *p, uint32_t n, ui
     kn_param *own = kn_arena_copy(&sp->scratch, p, n * sizeof *own);
     KILN_TRY_MEM(sp->ctx, own || n == 0);
     for (uint32_t i = 0; i < n; i++) {
+        if (p[i].kind == KN_P_DTYPE) own[i].dtype = bits_of(p[i].dtype);
         if (p[i].kind == KN_P_JAXPR) KILN_TRY(split_body(sp, p[i].jaxpr, pairs, &own[i].jaxpr));
         if (p[i].kind != KN_P_TUPLE && p[i].kind != KN_P_RECORD) continue;
         kn_param *items;
@@ -249,11 +259,11 @@ static bool any_complex(const kn_jaxpr *j, const kn_eqn *e)
 
 static void see_body(void *ud, const kn_jaxpr *body);
 
-static bool body_has_complex(const kn_jaxpr *j)
+static bool must_split(const kn_jaxpr *j)
 {
     bool any = false;
-    for (uint32_t i = 0; i < j->nvars; i++) any = any || is_complex(j->vars[i].type);
-    for (uint32_t i = 0; i < j->nlits; i++) any = any || kiln_dtype_kind(j->lits[i].dtype) == 'c';
+    for (uint32_t i = 0; i < j->nvars; i++) any = any || is_complex(j->vars[i].type) || j->vars[i].type.dtype == KILN_KEY;
+    for (uint32_t i = 0; i < j->nlits; i++) any = any || kiln_dtype_kind(j->lits[i].dtype) == 'c' || j->lits[i].dtype == KILN_KEY;
     for (uint32_t k = 0; !any && k < j->neqns; k++) kn_eqn_bodies(&j->eqns[k], see_body, &any);
     return any;
 }
@@ -261,7 +271,7 @@ static bool body_has_complex(const kn_jaxpr *j)
 static void see_body(void *ud, const kn_jaxpr *body)
 {
     bool *any = ud;
-    if (!*any) *any = body_has_complex(body);
+    if (!*any) *any = must_split(body);
 }
 
 /* A barrier holds what goes through it together. */
@@ -305,7 +315,7 @@ static kiln_status equations(scope *s)
 
 static kiln_status body_input(scope *s, uint32_t i, int part)
 {
-    kiln_type t = s->from->vars[s->from->in[i]].type;
+    kiln_type t = type_of(s->from->vars[s->from->in[i]].type);
     value *v = &s->map[s->from->in[i]];
     v->has_parts = true;
     if (is_complex(t)) t.dtype = kn_part_dtype(t.dtype);
@@ -350,6 +360,17 @@ static kiln_status split_body(splitting *sp, const kn_jaxpr *j, uint32_t pairs, 
     return KILN_OK;
 }
 
+static kiln_status constant(scope *s, kiln_array *a, kn_atom *out)
+{
+    if (a->type.dtype != KILN_KEY) return kn_build_const(&s->b, a, out);
+    kiln_array *bits;
+    KILN_TRY(kiln_array_create(s->sp->ctx, type_of(a->type), &bits));
+    if (a->bytes) memcpy(bits->data, a->data, a->bytes);
+    kiln_status status = kn_build_const(&s->b, bits, out);
+    kiln_array_release(bits);
+    return status;
+}
+
 /* The program itself: complex inputs, constants and results are whole. */
 static kiln_status split_main(splitting *sp, const kn_jaxpr *j)
 {
@@ -358,8 +379,8 @@ static kiln_status split_main(splitting *sp, const kn_jaxpr *j)
     for (uint32_t i = 0; i < j->nin; i++) {
         kiln_type t = j->vars[j->in[i]].type;
         kn_atom a;
-        if (i < j->nconsts) KILN_TRY(kn_build_const(&s.b, j->consts[i], &a));
-        else KILN_TRY(kn_build_input(&s.b, t, &a));
+        if (i < j->nconsts) KILN_TRY(constant(&s, j->consts[i], &a));
+        else KILN_TRY(kn_build_input(&s.b, type_of(t), &a));
         s.map[j->in[i]] = is_complex(t) ? (value){.whole = a, .has_whole = true} : (value){.part = {a}, .has_parts = true};
     }
     KILN_TRY(equations(&s));
@@ -378,7 +399,7 @@ static kiln_status split_main(splitting *sp, const kn_jaxpr *j)
 kiln_status kn_split(kiln_ctx *ctx, kn_prog *lowered, kn_prog **out)
 {
     *out = NULL;
-    if (!body_has_complex(lowered->main)) {
+    if (!must_split(lowered->main)) {
         *out = kiln_prog_retain(lowered);
         return KILN_OK;
     }

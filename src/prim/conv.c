@@ -316,7 +316,7 @@ typedef struct turned {
     const int64_t *stride, *lhs, *rhs;
 } turned;
 
-static kn_atom conv_of(kn_low *l, const kn_eqn *e, const conv *c, const turned *t, kn_atom left, kn_atom right)
+static kn_atom conv_of(kn_low *l, const kn_eqn *e, const kn_conv *c, const turned *t, kn_atom left, kn_atom right)
 {
     static const char *const keys[] = {"lhs_spec", "rhs_spec", "out_spec"};
     kn_param items[3], pads[KN_MAX_RANK], params[CONV_STRIDES + 1];
@@ -339,8 +339,7 @@ static kiln_status transpose_conv(KN_TRANSPOSE_ARGS)
 {
     (void)r;
     kn_low l = {b, KILN_OK};
-    conv c;
-    read_conv(e->params, &c);
+    kn_conv c = kn_conv_of(e);
     bool left = x[0] == KN_LINEAR;
     kiln_type a = kn_in_type(j, e, 0), k = kn_in_type(j, e, 1), u = kn_out_type(j, e, 0);
     if (kiln_type_size(a) == 0 || kiln_type_size(k) == 0 || kiln_type_size(u) == 0) return kn_zeros(b, left ? a : k, &ct_in[!left]);
@@ -352,8 +351,8 @@ static kiln_status transpose_conv(KN_TRANSPOSE_ARGS)
     for (uint32_t d = 0; d < c.n; d++) {
         int64_t in = dilated(a.dims[c.spec[0][2 + d]], c.lhs[d]), window = dilated(k.dims[c.spec[1][2 + d]], c.rhs[d]);
         int64_t out = dilated(u.dims[c.spec[2][2 + d]], c.stride[d]);
-        t.pads[d][0] = left ? window - low(&c, d) - 1 : low(&c, d);
-        t.pads[d][1] = left ? in + window - 1 - out - t.pads[d][0] : out - in + window - low(&c, d) - 1;
+        t.pads[d][0] = left ? window - kn_conv_low(&c, d) - 1 : kn_conv_low(&c, d);
+        t.pads[d][1] = left ? in + window - 1 - out - t.pads[d][0] : out - in + window - kn_conv_low(&c, d) - 1;
     }
     if (left) {
         int64_t groups = c.features > 1 ? c.features : c.batches;

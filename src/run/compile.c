@@ -165,15 +165,16 @@ static kiln_status to_loops(compile *c, phase last)
     return last == OPTIMISE ? KILN_OK : make_loops(c);
 }
 
+/* What callers give and get is what the program says, whatever its keys have become. */
 static kiln_status signature_of(compile *c, kn_signature *out)
 {
-    const kn_jaxpr *j = c->optimised->main;
+    const kn_jaxpr *j = c->p->main, *made = c->optimised->main;
     uint32_t nin = kn_nargs(j);
     kiln_type *types = KN_NEWN(&c->arena, kiln_type, nin + j->nout);
     KILN_TRY_MEM(c->ctx, types);
     for (uint32_t i = 0; i < nin; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
     for (uint32_t i = 0; i < j->nout; i++) types[nin + i] = kn_type_of(j, j->out[i]);
-    *out = (kn_signature){types, types + nin, nin, j->nout, j->consts, j->nconsts};
+    *out = (kn_signature){types, types + nin, nin, j->nout, made->consts, made->nconsts};
     return KILN_OK;
 }
 
