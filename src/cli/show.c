@@ -78,36 +78,54 @@ static int write_text(cli *c, char *text, size_t n)
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
 }
 
-static int print_hlo(cli *c, const kiln_prog *p, const char *format)
+static bool is_format(cli *c, const char *name) { return strcmp(cli_text(c, "format", "jaxpr"), name) == 0; }
+
+/* `optimised`: names and fusions as compiled HLO has them. */
+static kiln_status as_text(cli *c, const kiln_prog *p, const char *format, bool optimised, kn_text *t)
 {
+    if (strcmp(format, "stablehlo") == 0) return kn_hlo_print_stablehlo(c->ctx, p, t);
+    return kn_hlo_print_hlo(c->ctx, p, optimised, t);
+}
+
+static int print_jaxpr(cli *c, const kiln_prog *p)
+{
+    char *text;
+    size_t n;
+    if (kiln_prog_print(c->ctx, p, (unsigned)cli_int(c, "width", 80), &text, &n) != KILN_OK) return cli_fail(c);
+    return write_text(c, text, n);
+}
+
+static int print_program(cli *c, const kiln_prog *p, bool optimised)
+{
+    const char *format = cli_text(c, "format", "jaxpr");
     kn_text t;
+    if (strcmp(format, "jaxpr") == 0) return print_jaxpr(c, p);
     kn_text_init(&t, &c->ctx->alloc);
-    bool stablehlo = strcmp(format, "stablehlo") == 0;
-    kiln_status status = stablehlo ? kn_hlo_print_stablehlo(c->ctx, p, &t) : kn_hlo_print_hlo(c->ctx, p, false, &t);
+    kiln_status status = as_text(c, p, format, optimised, &t);
     if (status == KILN_OK) status = cli_write(c, cli_text(c, "output", "-"), t.s, t.n);
     kn_text_fini(&t);
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
 }
 
-static int print_program(cli *c, const kiln_prog *p)
-{
-    char *text;
-    size_t n;
-    const char *format = cli_text(c, "format", "jaxpr");
-    if (strcmp(format, "stablehlo") == 0 || strcmp(format, "hlo") == 0) return print_hlo(c, p, format);
-    if (kiln_prog_print(c->ctx, p, (unsigned)cli_int(c, "width", 80), &text, &n) != KILN_OK) return cli_fail(c);
-    return write_text(c, text, n);
-}
-
-static int print_any(cli *c, const kiln_prog *p)
+static int print_any(cli *c, const kiln_prog *p, bool optimised)
 {
     if (cli_has(c, "signature")) return print_signature(p);
     if (cli_has(c, "ops")) return print_ops(c, p);
-    return print_program(c, p);
+    return print_program(c, p, optimised);
+}
+
+/* Optimised HLO and pictures show nests as fusions. */
+static int print_fused(cli *c, const kiln_prog *optimised)
+{
+    kiln_prog *fused;
+    if (kn_fused_program(c->ctx, optimised, &fused) != KILN_OK) return cli_fail(c);
+    int code = print_program(c, fused, true);
+    kiln_prog_release(fused);
+    return code;
 }
 
 /* The program lowered, and optimised unless only that is asked for; --after stops the pipeline. */
-static int print_lowered(cli *c, const kiln_prog *p, bool optimise)
+static int print_lowered(cli *c, const kiln_prog *p, bool optimise, bool fuse)
 {
     kiln_prog *lowered, *optimised = NULL;
     const kn_opt_options o = {.after = cli_text(c, "after", NULL)};
@@ -115,7 +133,7 @@ static int print_lowered(cli *c, const kiln_prog *p, bool optimise)
     if (status == KILN_OK) status = kn_lower(c->ctx, p, &lowered);
     if (status != KILN_OK) return cli_fail(c);
     if (optimise) status = kn_optimise(c->ctx, lowered, &o, &optimised);
-    int code = status == KILN_OK ? print_any(c, optimise ? optimised : lowered) : cli_fail(c);
+    int code = status != KILN_OK ? cli_fail(c) : fuse ? print_fused(c, optimised) : print_any(c, optimise ? optimised : lowered, optimise);
     kiln_prog_release(lowered);
     kiln_prog_release(optimised);
     return code;
@@ -126,8 +144,11 @@ static int print_stage(cli *c, const kiln_prog *p)
     const char *stage = cli_text(c, "stage", cli_has(c, "after") ? "optimised" : "traced");
     bool code_stage = strcmp(stage, "loops") == 0 || strcmp(stage, "llvm") == 0 || strcmp(stage, "asm") == 0;
     if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
-    if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p);
-    if (!code_stage) return print_lowered(c, p, strcmp(stage, "optimised") == 0);
+    if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, false);
+    bool programs = !is_format(c, "jaxpr"), asks = cli_has(c, "signature") || cli_has(c, "ops"), optimised = strcmp(stage, "optimised") == 0;
+    if (!code_stage) return print_lowered(c, p, optimised, optimised && !asks && programs && !is_format(c, "stablehlo"));
+    if (programs && !asks && strcmp(stage, "loops") == 0) return print_lowered(c, p, true, true);
+    if (programs) return cli_bad(c, "usage", "--format %s shows programs, not --stage %s", cli_text(c, "format", ""), stage);
     if (cli_has(c, "signature") || cli_has(c, "ops")) return cli_bad(c, "usage", "--signature and --ops show programs, not --stage %s", stage);
     char *text;
     size_t n;

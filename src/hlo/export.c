@@ -207,6 +207,19 @@ static const kn_xrow *find_row(const kn_prim *p)
     return NULL;
 }
 
+const char *kn_export_name(const kn_prim *p)
+{
+    const kn_xrow *row = find_row(p);
+    const char *dot = row && row->name ? strchr(row->name, '.') : NULL;
+    bool comparison = p == &kn_prim_eq || p == &kn_prim_ne || p == &kn_prim_lt || p == &kn_prim_le || p == &kn_prim_gt || p == &kn_prim_ge;
+    if (strncmp(p->name, "reduce_", 7) == 0 || strncmp(p->name, "cum", 3) == 0 || strncmp(p->name, "scatter", 7) == 0) return "reduce";
+    if (p == &kn_prim_dot_general) return "dot";
+    if (p == &kn_prim_broadcast_in_dim) return "broadcast";
+    if (p == &kn_prim_select_n) return "select";
+    if (p == &kn_prim_convert_element_type) return "convert";
+    return comparison ? "compare" : dot ? dot + 1 : p->name;
+}
+
 void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
 {
     const kn_xrow *row = find_row(e->prim);

@@ -57,6 +57,9 @@ extern const uint32_t kn_xrows_n_element, kn_xrows_n_shape, kn_xrows_n_reduce, k
 /* Makes the tree of a program: @main and the functions that it calls, in the order of their first calls, callers first. */
 kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, kn_mmodule **out);
 
+/* The operation that a primitive is written as, without its dialect; its own name where it has none or several. */
+const char *kn_export_name(const kn_prim *p);
+
 /* ---- export.c ---- */
 void kn_xfail(kn_export *x, kiln_status s);
 #define KN_XCHECK(x, cond)                                                                                            \

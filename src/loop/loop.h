@@ -127,6 +127,10 @@ typedef struct kn_loop_options {
     bool no_fusion;
     bool ticks;
     const bool *donated; /* per input, or NULL */
+    /* Told of every value of an elementwise equation that is not computed where it is read only: those stored by one nest have one
+     * number, from 1; 0 is one that lives in registers. May be NULL. */
+    void (*kept)(void *ud, const kn_jaxpr *j, uint32_t var, uint32_t nest);
+    void *kept_ud;
 } kn_loop_options;
 kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, const kn_loop_options *o, kn_loops **out);
 

@@ -225,6 +225,7 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
                 if (stop) break;
                 m->scope = e->scope;
                 m->loc = e->loc;
+                if (m->o.kept) m->o.kept(m->o.kept_ud, f->j, e->out[r], 0);
                 emit_registers(m, f, e, r);
             }
         }
@@ -232,6 +233,8 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
     }
     if (n) {
         f->pos = roots[n - 1].pos;
+        m->nest_number++;
+        for (uint32_t i = 0; m->o.kept && i < n; i++) m->o.kept(m->o.kept_ud, f->j, f->j->eqns[roots[i].pos].out[roots[i].result], m->nest_number);
         emit_stored(m, f, roots, n);
     }
     *pos = k;

@@ -124,6 +124,7 @@ struct maker {
     cut_list cuts[MAX_RANK];
     unsigned widest; /* bits of the widest element met */
     uint32_t depth_of_pull;
+    uint32_t nest_number; /* of the nests over stored values, as they are told of */
 };
 
 static inline maker *maker_of(kn_element *m) { return (maker *)m; }

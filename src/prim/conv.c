@@ -277,6 +277,102 @@ static kiln_status batch_conv(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     return m.l.status;
 }
 
+/* ---- derivatives ---- */
+
+static kiln_status jvp_conv(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom in[2] = {i ? x[0] : dx[0], i ? dx[1] : x[1]};
+        dy[0] = kn_derive_add(&l, dy[0], kn_low_op(&l, e->prim, e->params, in, 2));
+    }
+    return l.status;
+}
+
+/* Dimension `from` is (groups, rest): the groups become the major part of dimension `into`. */
+static kn_atom move_groups(kn_low *l, kn_atom a, uint32_t from, uint32_t into, int64_t groups)
+{
+    if (l->status != KILN_OK || groups == 1) return a;
+    kiln_type t = kn_build_type(l->b, a);
+    int64_t split[KN_MAX_RANK + 1], turn[KN_MAX_RANK + 1], last[KN_MAX_RANK];
+    uint32_t n = 0, k = 0, at[KN_MAX_RANK + 1];
+    for (uint32_t d = 0; d < t.rank; d++) {
+        if (d == from) split[n++] = groups;
+        at[d] = n;
+        split[n++] = d == from ? t.dims[d] / groups : t.dims[d];
+        last[d] = d == from ? t.dims[d] / groups : d == into ? t.dims[d] * groups : t.dims[d];
+    }
+    for (uint32_t d = 0; d < t.rank; d++) {
+        if (d == into) turn[k++] = at[from] - 1;
+        turn[k++] = at[d];
+    }
+    return kn_low_reshape(l, kn_derive_turn(l, kn_low_reshape(l, a, n, split), turn), t.rank, last);
+}
+
+typedef struct turned {
+    const int64_t *spec[3];
+    int64_t swapped[3][KN_MAX_RANK], pads[KN_MAX_RANK][2];
+    int64_t features, batches;
+    const int64_t *stride, *lhs, *rhs;
+} turned;
+
+static kn_atom conv_of(kn_low *l, const kn_eqn *e, const conv *c, const turned *t, kn_atom left, kn_atom right)
+{
+    static const char *const keys[] = {"lhs_spec", "rhs_spec", "out_spec"};
+    kn_param items[3], pads[KN_MAX_RANK], params[CONV_STRIDES + 1];
+    for (int i = 0; i < 3; i++) items[i] = KN_INTS(c->n + 2, t->spec[i]);
+    for (uint32_t d = 0; d < c->n; d++) pads[d] = KN_INTS(2, t->pads[d]);
+    memcpy(params, e->params, sizeof params);
+    params[CONV_DIMS] = (kn_param){.kind = KN_P_RECORD, .n = 3, .items = items, .keys = keys, .name = e->params[CONV_DIMS].name};
+    params[CONV_BATCHES] = KN_INT(t->batches);
+    params[CONV_FEATURES] = KN_INT(t->features);
+    params[CONV_LHS] = KN_INTS(c->n, t->lhs);
+    params[CONV_RHS] = KN_INTS(c->n, t->rhs);
+    params[CONV_STRIDES] = KN_INTS(c->n, t->stride);
+    params[CONV_PADDING] = KN_TUPLE(c->n, pads);
+    return kn_low_op(l, e->prim, params, (kn_atom[]){left, right}, 2);
+}
+
+/* For the left operand the cotangent with the kernel reversed, its features exchanged; for the kernel the left operand with the
+ * cotangent, batch and features exchanged. */
+static kiln_status transpose_conv(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    conv c;
+    read_conv(e->params, &c);
+    bool left = x[0] == KN_LINEAR;
+    kiln_type a = kn_in_type(j, e, 0), k = kn_in_type(j, e, 1), u = kn_out_type(j, e, 0);
+    if (kiln_type_size(a) == 0 || kiln_type_size(k) == 0 || kiln_type_size(u) == 0) return kn_zeros(b, left ? a : k, &ct_in[!left]);
+    turned t = {.features = 1, .batches = 1, .lhs = left ? c.stride : c.lhs, .rhs = left ? c.rhs : c.stride, .stride = left ? c.lhs : c.rhs};
+    for (int i = 0; i < 3; i++) {
+        memcpy(t.swapped[i], c.spec[i], (c.n + 2) * sizeof(int64_t));
+        t.swapped[i][0] = c.spec[i][1], t.swapped[i][1] = c.spec[i][0];
+    }
+    for (uint32_t d = 0; d < c.n; d++) {
+        int64_t in = dilated(a.dims[c.spec[0][2 + d]], c.lhs[d]), window = dilated(k.dims[c.spec[1][2 + d]], c.rhs[d]);
+        int64_t out = dilated(u.dims[c.spec[2][2 + d]], c.stride[d]);
+        t.pads[d][0] = left ? window - low(&c, d) - 1 : low(&c, d);
+        t.pads[d][1] = left ? in + window - 1 - out - t.pads[d][0] : out - in + window - low(&c, d) - 1;
+    }
+    if (left) {
+        int64_t groups = c.features > 1 ? c.features : c.batches;
+        kn_param spatial = KN_INTS(c.n, c.spec[1] + 2);
+        kn_atom kernel = c.n ? kn_low_op(&l, &kn_prim_rev, &spatial, &x[1], 1) : x[1];
+        kernel = move_groups(&l, kernel, (uint32_t)c.spec[1][0], (uint32_t)c.spec[1][1], groups);
+        t.spec[0] = c.spec[2], t.spec[1] = t.swapped[1], t.spec[2] = c.spec[0], t.features = groups;
+        kn_atom made = conv_of(&l, e, &c, &t, ct[0], kernel);
+        ct_in[0] = c.batches > 1 ? move_groups(&l, made, (uint32_t)c.spec[0][1], (uint32_t)c.spec[0][0], groups) : made;
+    } else {
+        t.spec[0] = t.swapped[0], t.spec[1] = t.swapped[2], t.spec[2] = t.swapped[1];
+        t.features = c.batches, t.batches = c.features;
+        ct_in[1] = conv_of(&l, e, &c, &t, x[0], ct[0]);
+    }
+    return l.status;
+}
+
 KILN_PRIM(conv_general_dilated) = {
     .name = "conv_general_dilated",
     .nin = 2,
@@ -284,6 +380,8 @@ KILN_PRIM(conv_general_dilated) = {
     KN_PARAMS(conv_params),
     .type = type_conv,
     .eval = eval_conv,
+    .jvp = jvp_conv,
+    .transpose = transpose_conv,
     .lower_complex = lower_complex_conv,
     .batch = batch_conv,
     .sample = kn_sample_conv,

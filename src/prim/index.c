@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prim/index.h"
 
+#include "prim/lowering.h"
 #include "prims.gen.h"
 
 static bool list_of(const kn_param *p, kn_ints_list *out)
@@ -150,18 +151,24 @@ static kn_param record_of(const kn_index_dims *d, bool scatter, kn_param *items)
                       .keys = scatter ? scatter_keys : gather_keys};
 }
 
-/* Either side's dimension numbers. */
-static void dims_of(const kn_param *p, kn_index_dims *d)
+/* Either side's dimension numbers, and the mode that does on this side what that one does with windows that do not lie inside:
+ * without a promise kept, gather moves them inside and scatter leaves them out. */
+static kn_param dims_of(const kn_scatter_like *how, bool scatter, kn_index_dims *d)
 {
-    if (!kn_index_dims_of(p, true, d)) kn_index_dims_of(p, false, d);
+    kn_index_mode mode;
+    bool from_scatter = kn_index_dims_of(how->dims, true, d);
+    if (!from_scatter) kn_index_dims_of(how->dims, false, d);
+    kn_index_mode_of(how->mode, &mode);
+    if (mode != KN_INDEX_PROMISE || from_scatter == scatter) return *how->mode;
+    return KN_TEXT(scatter ? "GatherScatterMode.CLIP" : "GatherScatterMode.FILL_OR_DROP");
 }
 
 kiln_status kn_build_scatter(kn_build *b, const kn_prim *p, const kn_scatter_like *how, kn_atom operand, kn_atom indices, kn_atom updates, kn_atom *out)
 {
     kn_index_dims d;
     kn_param items[5];
-    dims_of(how->dims, &d);
-    kn_param params[] = {record_of(&d, true, items), KN_BOOL(how->sorted), *how->mode, KN_NONE, KN_BOOL(how->unique), KN_NONE, KN_NONE};
+    kn_param mode = dims_of(how, true, &d);
+    kn_param params[] = {record_of(&d, true, items), KN_BOOL(how->sorted), mode, KN_NONE, KN_BOOL(how->unique), KN_NONE, KN_NONE};
     return kn_build_eqn(b, p, params, (kn_atom[]){operand, indices, updates}, 3, out, 1);
 }
 
@@ -169,9 +176,9 @@ kiln_status kn_build_gather(kn_build *b, const kn_scatter_like *how, const int64
 {
     kn_index_dims d;
     kn_param items[5];
-    dims_of(how->dims, &d);
+    kn_param mode = dims_of(how, false, &d);
     uint32_t rank = kn_build_type(b, operand).rank;
-    kn_param params[] = {record_of(&d, false, items), KN_INT(0), KN_BOOL(how->sorted), *how->mode, KN_INTS(rank, sizes), KN_BOOL(how->unique)};
+    kn_param params[] = {record_of(&d, false, items), KN_INT(0), KN_BOOL(how->sorted), mode, KN_INTS(rank, sizes), KN_BOOL(how->unique)};
     return kn_build_eqn(b, &kn_prim_gather, params, (kn_atom[]){operand, indices}, 2, out, 1);
 }
 
@@ -185,6 +192,11 @@ kiln_status kn_build_take(kn_build *b, kn_atom x, kn_atom indices, uint32_t axis
         if (d != axis) others[n++] = d;
     }
     dims[t.rank] = 1;
+    if (kiln_type_size(t) == 0) { /* there is no window of size 1 in it */
+        kn_low l = {b, KILN_OK};
+        *out = kn_low_fill(&l, (kiln_type){kn_build_type(b, x).dtype, t.rank, t.dims}, (kn_scalar){.c = {0, 0}});
+        return l.status;
+    }
     if (t.rank + 1 > KN_MAX_RANK) return kn_fail(b->ctx, KILN_UNSUPPORTED, "an array of %u dimensions is indexed along one", t.rank);
     kn_param wide[] = {KN_INTS(t.rank, at), KN_INTS(t.rank + 1, dims), KN_NONE}, mode = KN_TEXT("GatherScatterMode.PROMISE_IN_BOUNDS"), items[5];
     KILN_TRY(kn_build_eqn(b, &kn_prim_broadcast_in_dim, wide, &indices, 1, &indices, 1));

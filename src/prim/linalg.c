@@ -250,6 +250,50 @@ static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j
     return m.l.status;
 }
 
+/* a, of which the triangle that is read stays. */
+static kn_atom triangle(kn_low *l, const kn_eqn *e, kn_atom a, kiln_type t)
+{
+    kn_atom at[2];
+    for (uint32_t k = 0; k < 2; k++)
+        at[k] = kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(t.rank - 2 + k), KN_DTYPE(KILN_I64), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+    bool lower = e->params[SOLVE_LOWER].b, unit = e->params[SOLVE_UNIT].b;
+    const kn_prim *p = lower ? unit ? &kn_prim_gt : &kn_prim_ge : unit ? &kn_prim_lt : &kn_prim_le;
+    return kn_low_select(l, kn_low2(l, p, at[0], at[1]), a, kn_derive_value(l, KN_SYMBOLIC_ZERO, t));
+}
+
+/* op(a) dx = db - op(da) x, or dx op(a) = db - x op(da). */
+static kiln_status jvp_solve(KN_JVP_ARGS)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_atom rest = dx[1];
+    if (dx[0] != KN_SYMBOLIC_ZERO) {
+        kiln_type t = kn_in_type(j, e, 0);
+        bool left = e->params[SOLVE_LEFT].b, turned = e->params[SOLVE_TRANSPOSE].b;
+        kn_atom da = triangle(&l, e, dx[0], t);
+        if (e->params[SOLVE_CONJUGATE].b && kiln_dtype_kind(t.dtype) == 'c') da = kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(t.dtype), &da, 1);
+        int64_t batch[KN_MAX_RANK], turn[KN_MAX_RANK], row = (int64_t)t.rank - 2, column = row + 1;
+        for (uint32_t d = 0; d < t.rank; d++) batch[d] = turn[d] = d;
+        turn[row] = column, turn[column] = row;
+        if (turned) da = kn_derive_turn(&l, da, turn);
+        kn_param contract[2] = {KN_INTS(1, &column), KN_INTS(1, &row)}, lanes[2] = {KN_INTS(row, batch), KN_INTS(row, batch)};
+        kn_param pair[2] = {KN_TUPLE(2, contract), KN_TUPLE(2, lanes)}, params[4] = {KN_TUPLE(2, pair), KN_NONE, KN_NONE, KN_NONE};
+        kn_atom product = kn_low_op(&l, &kn_prim_dot_general, params, (kn_atom[]){left ? da : y[0], left ? y[0] : da}, 2);
+        rest = kn_derive_add(&l, rest, kn_derive_neg(&l, product));
+    }
+    dy[0] = kn_low_op(&l, e->prim, e->params, (kn_atom[]){x[0], rest}, 2);
+    return l.status;
+}
+static kiln_status transpose_solve(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)j;
+    kn_param params[5];
+    memcpy(params, e->params, sizeof params);
+    params[SOLVE_TRANSPOSE] = KN_BOOL(!e->params[SOLVE_TRANSPOSE].b);
+    if (x[0] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "triangular_solve: not linear in its matrix");
+    return kn_build_eqn(b, e->prim, params, (kn_atom[]){x[0], ct[0]}, 2, &ct_in[1], 1);
+}
+
 KILN_PRIM(triangular_solve) = {
     .name = "triangular_solve",
     .nin = 2,
@@ -258,6 +302,8 @@ KILN_PRIM(triangular_solve) = {
     KN_PARAMS(solve_params),
     .loop = KN_LOOP_CALL,
     .type = type_solve,
+    .jvp = jvp_solve,
+    .transpose = transpose_solve,
     .eval = kn_eval_call,
     .call = call_solve,
     .batch = batch_solve,

@@ -99,10 +99,48 @@ static kiln_status batch_simple(const kn_rules *r, kn_build *b, const kn_jaxpr *
     return kn_lanes_emit(&m, p, x, y);
 }
 
+/* Sums are linear. The cotangents, spread as the windows were, padded so that windows of the same form that move by the array's own
+ * spacing meet what each element entered. */
+static kiln_status transpose_window_sum(KN_TRANSPOSE_ARGS)
+{
+    (void)r, (void)x;
+    kn_low l = {b, KILN_OK};
+    kn_window w = kn_window_of(e, simple);
+    kiln_type t = kn_in_type(j, e, 0), u = kn_out_type(j, e, 0);
+    int64_t low[KN_MAX_RANK], high[KN_MAX_RANK], inside[KN_MAX_RANK], ones[KN_MAX_RANK], strides[KN_MAX_RANK], dilation[KN_MAX_RANK];
+    static const int64_t none[2] = {0, 0};
+    kn_param margins[KN_MAX_RANK];
+    if (kiln_type_size(t) == 0) return kn_zeros(b, t, &ct_in[0]);
+    for (uint32_t d = 0; d < t.rank; d++) {
+        int64_t reach = (w.size[d] - 1) * kn_window_dilation(&w, d), base = kn_window_base(&w, d);
+        int64_t spread = u.dims[d] ? (u.dims[d] - 1) * w.stride[d] + 1 : 0;
+        low[d] = reach - kn_window_low(&w, d);
+        high[d] = (t.dims[d] - 1) * base + reach + 1 - low[d] - spread;
+        inside[d] = w.stride[d] - 1, ones[d] = 1, strides[d] = base, dilation[d] = kn_window_dilation(&w, d);
+        margins[d] = KN_INTS(2, none);
+    }
+    kn_atom padded = kn_derive_pad(&l, ct[0], low, high, inside);
+    kn_param params[5];
+    params[simple.base] = KN_INTS(t.rank, ones);
+    params[simple.padding] = KN_TUPLE(t.rank, margins);
+    params[simple.dilation] = KN_INTS(t.rank, dilation);
+    params[simple.size] = KN_INTS(t.rank, w.size);
+    params[simple.stride] = KN_INTS(t.rank, strides);
+    ct_in[0] = kn_low_op(&l, e->prim, params, &padded, 1);
+    return l.status;
+}
+#define jvp_reduce_window_sum kn_jvp_linear
+#define jvp_reduce_window_max NULL
+#define jvp_reduce_window_min NULL
+#define transpose_reduce_window_sum transpose_window_sum
+#define transpose_reduce_window_max NULL
+#define transpose_reduce_window_min NULL
+
 #define SIMPLE(id, sop, text)                                                                                         \
     {                                                                                                                  \
         .name = #id, .nin = 1, .nout = 1, .flags = KN_LEVEL_TRACED, KN_PARAMS(simple_params), .scalar_op = KN_S_##sop, .type = type_simple,      \
         .eval = eval_simple, .lower = lower_simple,                                                                    \
+        .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = batch_simple,                                                                                         \
         .sample = kn_sample_window, .doc = (text)                                                                      \
     }

@@ -20,6 +20,9 @@ double kn_now_ms(void)
 /* ---- which tier ---- */
 
 static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, routine_cost = 100, worth_it = 50000;
+/* An instruction of level 2 costs some 20 us more to make and saves a fraction of a nanosecond each time it runs: code that runs fewer
+ * times a call than this never earns that back. Straight code of any length is level 0, whose time is linear. */
+static const double least_trips = 20;
 /* A loop that carries so much keeps it in registers at level 2, and in memory at level 0. */
 static const double tile_carries = 4, tile_gain = 16;
 
@@ -61,7 +64,11 @@ static double cost(const kn_loops *l, const kn_lblock *b)
     return sum;
 }
 
-int kn_tier_of(const kn_loops *l) { return cost(l, &l->top) > worth_it ? 2 : 0; }
+int kn_tier_of(const kn_loops *l)
+{
+    double c = cost(l, &l->top);
+    return c > worth_it && c > least_trips * (double)l->inst.n ? 2 : 0;
+}
 
 /* ---- code generation ---- */
 

@@ -23,4 +23,8 @@ kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const
 /* "traced", "lowered", "optimised", "loops", "llvm", "asm" */
 kiln_status kn_compile_stage(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, const char *stage, char **text, size_t *n);
 
+/* The optimised program with its nests as calls of functions named fused_..: what stands in one loop nest, with all that is computed
+ * where it is read, is one function. */
+kiln_status kn_fused_program(kiln_ctx *ctx, const kiln_prog *optimised, kiln_prog **out);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a program to its stages, dumps and counters; the n-th allocation of a whole compile fails. */
+#include "run/exec.h"
 #include "kiln/exec.h"
 #include "run/stages.h"
 #include "testing.h"
@@ -143,9 +144,32 @@ static void nth_allocation(void **state)
     }
 }
 
+/* Level 2 is for code that runs often a call: straight code of any length is not. */
+static void levels_by_cost(void **state)
+{
+    enum { LONG = 60000 };
+    kiln_ctx *ctx = *state;
+    size_t cap = 64 * (size_t)LONG, n = 0;
+    char *text = malloc(cap);
+    for (int loop = 0; loop < 2; loop++) {
+        n = (size_t)snprintf(text, cap, "kiln loops inputs 1 outputs 1\nslot a: f32[100000] input 0 slot x: f32[100000] output 0\n{ ");
+        if (loop) n += (size_t)snprintf(text + n, cap - n, "loop %%1 in 0 .. 100000 width 0 { %%2 = a[%%1] x[%%1] = %%2 } }\n");
+        for (int i = 1; !loop && i < LONG; i++) n += (size_t)snprintf(text + n, cap - n, "%%%d = a[%d]\n", i, i);
+        if (!loop) n += (size_t)snprintf(text + n, cap - n, "x[0] = %%1 }\n");
+        kn_arena arena;
+        kn_loops *l;
+        kn_arena_init(&arena, NULL);
+        assert_ok(ctx, kn_loops_parse(ctx, &arena, text, n, "t", &l));
+        assert_int_equal(kn_tier_of(l), loop ? 2 : 0);
+        kn_arena_fini(&arena);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(levels_by_cost, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(stages, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(counters, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(refuses_types, test_setup, test_teardown),

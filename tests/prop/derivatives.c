@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Derivatives of every primitive's samples: <u, J v> = <J' u, v>, by the words linearize and vjp. */
+#include "array/array.h"
+#include "kiln/transform.h"
+#include "prim/sample.h"
+#include "testing.h"
+
+#include <math.h>
+
+enum { MOST = 64, N_LENGTHS = 3, SEEDS = 6 };
+
+static double between(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return 0.2 + 0.6 * (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static bool is_f64(kiln_type t) { return t.dtype == KILN_F64; }
+static bool is_float(kiln_type t) { return strchr("fc8", kiln_dtype_kind(t.dtype)) != NULL; }
+
+/* Only f64 among the floats: then the sums below are precise. */
+static bool suits(const kiln_prog *p)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < kiln_prog_n_inputs(p); i++) {
+        if (is_float(kiln_prog_input_type(p, i)) && !is_f64(kiln_prog_input_type(p, i))) return false;
+        any = any || is_f64(kiln_prog_input_type(p, i));
+    }
+    bool gives = false;
+    for (uint32_t i = 0; i < kiln_prog_n_outputs(p); i++) {
+        if (is_float(kiln_prog_output_type(p, i)) && !is_f64(kiln_prog_output_type(p, i))) return false;
+        gives = gives || is_f64(kiln_prog_output_type(p, i));
+    }
+    return any && gives && kiln_prog_n_inputs(p) + kiln_prog_n_outputs(p) <= MOST / 2;
+}
+
+static kiln_array *random_like(kiln_ctx *ctx, kiln_type t, uint64_t *state)
+{
+    kiln_array *a;
+    assert_ok(ctx, kiln_array_create(ctx, t, &a));
+    for (int64_t k = 0; k < kiln_type_size(t); k++) ((double *)a->data)[k] = between(state);
+    return a;
+}
+
+static double dot(const kiln_array *a, const kiln_array *b)
+{
+    double s = 0;
+    for (int64_t k = 0; k < kiln_type_size(a->type); k++) s += ((double *)a->data)[k] * ((double *)b->data)[k];
+    return s;
+}
+
+typedef struct instance {
+    kiln_prog *p, *forward, *back;
+    kiln_array *x[MOST], *v[MOST], *u[MOST]; /* operands; tangents, cotangents of the floats */
+    uint32_t n, nv, nu;
+} instance;
+
+static void release(kiln_array **a, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) kiln_array_release(a[i]), a[i] = NULL;
+}
+
+/* <u, J v> and <J' u, v>. */
+static void check_transpose(kiln_ctx *ctx, instance *t, const kn_prim *prim, uint64_t seed)
+{
+    kiln_array *in[MOST], *jv[MOST] = {NULL}, *ju[MOST] = {NULL};
+    double left = 0, right = 0;
+    memcpy(in, t->x, t->n * sizeof *in);
+    memcpy(in + t->n, t->v, t->nv * sizeof *in);
+    assert_ok(ctx, kiln_prog_eval(ctx, t->forward, in, jv));
+    memcpy(in + t->n, t->u, t->nu * sizeof *in);
+    assert_ok(ctx, kiln_prog_eval(ctx, t->back, in, ju));
+    for (uint32_t i = 0; i < t->nu; i++) left += dot(t->u[i], jv[i]);
+    for (uint32_t i = 0; i < t->nv; i++) right += dot(t->v[i], ju[i]);
+    if (!(fabs(left - right) <= 1e-9 * (1 + fabs(left))) && isfinite(left) && isfinite(right))
+        fail_msg("%s, seed %llu: <u, J v> is %.17g, <J' u, v> is %.17g", prim->name, (unsigned long long)seed, left, right);
+    release(jv, t->nu);
+    release(ju, t->nv);
+}
+
+static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
+{
+    instance t = {.p = NULL};
+    kiln_array *in[KN_SAMPLE_INPUTS];
+    kiln_status s = kn_sample_program(ctx, prim, opts, &t.p, in, &t.n);
+    if (s == KILN_DTYPE || s == KILN_UNSUPPORTED) return;
+    assert_ok(ctx, s);
+    uint64_t state = opts->seed + 1;
+    for (uint32_t i = 0; i < t.n; i++) t.x[i] = in[i];
+    bool good = suits(t.p);
+    if (good) {
+        for (uint32_t i = 0; i < t.n; i++) {
+            if (!is_f64(in[i]->type)) continue;
+            t.x[i] = random_like(ctx, in[i]->type, &state);
+            kiln_array_release(in[i]);
+            t.v[t.nv++] = random_like(ctx, t.x[i]->type, &state);
+        }
+        for (uint32_t i = 0; i < kiln_prog_n_outputs(t.p); i++)
+            if (is_f64(kiln_prog_output_type(t.p, i))) t.u[t.nu++] = random_like(ctx, kiln_prog_output_type(t.p, i), &state);
+        kiln_status forward = kiln_prog_transform(ctx, t.p, "linearize", NULL, 0, &t.forward);
+        kiln_status back = forward == KILN_OK ? kiln_prog_transform(ctx, t.p, "vjp", NULL, 0, &t.back) : forward;
+        if (back != KILN_UNSUPPORTED) {
+            assert_ok(ctx, back);
+            check_transpose(ctx, &t, prim, opts->seed);
+        }
+    }
+    release(t.x, t.n);
+    release(t.v, t.nv);
+    release(t.u, t.nu);
+    kiln_prog_release(t.forward);
+    kiln_prog_release(t.back);
+    kiln_prog_release(t.p);
+}
+
+/* Its derivative rounds too, so that it is linear up to rounding only. */
+static bool rounds(const kn_prim *p) { return strcmp(p->name, "reduce_precision") == 0; }
+
+static void test_transpose(void **state)
+{
+    static const int64_t lengths[N_LENGTHS] = {0, 1, 5};
+    uint32_t n;
+    const kn_prim *const *prims = kn_prims(&n);
+    for (uint32_t i = 0; i < n; i++)
+        for (int l = 0; l < N_LENGTHS && prims[i]->jvp && prims[i]->sample && !rounds(prims[i]); l++)
+            for (uint64_t seed = 0; seed < SEEDS; seed++)
+                one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l], .dtypes = 1u << KILN_F64 | 1u << KILN_I32 | 1u << KILN_BOOL});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_transpose)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
