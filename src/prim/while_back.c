@@ -347,7 +347,8 @@ kiln_status kn_transpose_while(KN_TRANSPOSE_ARGS)
         if (carry && !linear[i]) bytes += (double)kiln_type_size(kn_out_type(j, e, i - nb)) * (double)kiln_dtype_bytes(kn_out_type(j, e, i - nb).dtype);
     }
     v.linear = linear;
-    v.slots = bytes * MOST_SLOTS <= SNAPSHOT_BYTES ? MOST_SLOTS : bytes * LEAST_SLOTS >= SNAPSHOT_BYTES ? LEAST_SLOTS : (int64_t)(SNAPSHOT_BYTES / bytes);
+    double fit = (double)SNAPSHOT_BYTES / bytes; /* infinite where a snapshot is empty */
+    v.slots = fit >= (double)MOST_SLOTS ? MOST_SLOTS : fit <= (double)LEAST_SLOTS ? LEAST_SLOTS : (int64_t)fit;
     KILN_TRY(r->pull_back(r, v.w.body, linear, given, wanted, onto, &v.back, found));
     return reverse(&v, x, ct, ct_in);
 }
