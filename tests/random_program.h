@@ -76,8 +76,10 @@ static kn_scalar rp_value(rp *r, kiln_dtype d)
 
 static const kn_prim *rp_prim(const char *name) { return kn_prim_find(name, strlen(name)); }
 
+/* Keys are no numbers: nothing converts them into what the next equation needs. */
 static void rp_add(rp_body *b, kn_atom a)
 {
+    if (kiln_dtype_kind(kn_build_type(&b->b, a).dtype) == 'k') return;
     if (b->n < RP_POOL) b->pool[b->n++] = a;
 }
 static kn_atom rp_eqn(rp *r, rp_body *b, const char *name, const kn_param *params, const kn_atom *in, uint32_t nin)

@@ -59,19 +59,6 @@ static void counters(void **state)
     kiln_prog_release(p);
 }
 
-static void refuses_types(void **state)
-{
-    static const char text[] = "{ lambda ; a:key<fry>[3]. let\n    b:key<fry>[3] = copy a\n  in (b,) }\n";
-    kiln_ctx *ctx = *state;
-    kiln_prog *p;
-    kiln_exec *f;
-    assert_ok(ctx, kiln_prog_parse(ctx, text, sizeof text - 1, "h.jaxpr", &p));
-    assert_int_equal(kiln_compile(ctx, p, NULL, &f), KILN_UNSUPPORTED);
-    assert_says(ctx, "compile: an input or constant of type key<fry>[3]");
-    assert_null(f);
-    kiln_prog_release(p);
-}
-
 /* Every stage of every compile, numbered and named. */
 static void dumps(void **state)
 {
@@ -172,7 +159,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(levels_by_cost, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(stages, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(counters, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(refuses_types, test_setup, test_teardown),
         cmocka_unit_test(dumps),
         cmocka_unit_test(dumps_that_fail),
         cmocka_unit_test(nth_allocation),
