@@ -16,16 +16,6 @@ static void note_swapped(maker *m, uint32_t a, uint32_t b)
     MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, a) && kn_push(&m->temp, &m->swapped, b));
 }
 
-/* A constant of a body: seen, never overwritten. */
-static place *borrowed(maker *m, place *p)
-{
-    if (!p || p->kind != PLACE_MEMORY || !p->owned) return p;
-    place *q = new_place(m, PLACE_MEMORY, p->type);
-    if (!q) return NULL;
-    q->slot = p->slot;
-    return q;
-}
-
 /* Moves values into their targets at the end of a body: by swapping slots where the value stands in a buffer of its own, by
  * copying where it does not. */
 static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const *from, const uint32_t *target)

@@ -168,6 +168,8 @@ void append_at(maker *m, uint32_t depth, kn_lv inst);
 
 /* ---- places (place.c) ---- */
 place *new_place(maker *m, place_kind kind, kiln_type type);
+/* The place of a constant of a body: seen, never overwritten. */
+place *borrowed(maker *m, place *p);
 place *place_of_atom(maker *m, frame *f, kn_atom a);
 kn_lv element_of(maker *m, place *p, const kn_lv *ix);
 kn_lv element_at(maker *m, place *p, int64_t linear); /* by constant row-major index */

@@ -15,6 +15,15 @@ place *new_place(maker *m, place_kind kind, kiln_type type)
     return p;
 }
 
+place *borrowed(maker *m, place *p)
+{
+    if (!p || p->kind != PLACE_MEMORY || !p->owned) return p;
+    place *q = new_place(m, PLACE_MEMORY, p->type);
+    if (!q) return NULL;
+    q->slot = p->slot;
+    return q;
+}
+
 void place_registers(maker *m, place *p, const kn_lv *regs)
 {
     if (!p) return;

@@ -34,13 +34,7 @@ static kn_lv comes_before(maker *m, const sorting *s, kn_lv start, kn_lv x, kn_l
 {
     frame *f = new_frame(m, s->comparator, s->f->in_loop + 1);
     if (!f) return 0;
-    for (uint32_t i = 0; i < s->consts; i++) {
-        const kn_lv *v = registers_of(m, place_of_atom(m, s->f, s->e->in[i]));
-        place *p = new_place(m, PLACE_REGISTERS, kn_type_of(s->f->j, s->e->in[i]));
-        if (!v || !p) return 0;
-        place_registers(m, p, v);
-        bind_input(m, f, i, p);
-    }
+    for (uint32_t i = 0; i < s->consts && m->status == KILN_OK; i++) bind_input(m, f, i, borrowed(m, place_of_atom(m, s->f, s->e->in[i])));
     for (uint32_t i = 0; i < s->arrays && m->status == KILN_OK; i++)
         for (uint32_t k = 0; k < 2; k++) {
             kn_lv v = lv_load(m, s->in[i], element_index(m, s, start, k ? y : x));

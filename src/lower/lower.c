@@ -268,20 +268,31 @@ static kiln_status lower_cond(lowering *lw, frame *f, kn_eqn *e, site at)
     return KILN_OK;
 }
 
-/* Bodies of any other primitive (a reducer, a comparator): small functions without constants. */
-static kiln_status lower_param(lowering *lw, const kn_eqn *e, const kn_param *p, site at, kn_param *out)
+/* Bodies of any other primitive: a primitive of one body that may capture (num_consts) is passed the arrays that the body holds, as
+ * the last of its captures; no other body holds any. */
+static kiln_status lower_param(lowering *lw, frame *f, kn_eqn *e, const kn_param *p, site at, kn_param *out, kn_param *consts)
 {
     *out = *p;
     if (p->kind == KN_P_JAXPR) {
         frame inner = {.main = false};
-        KILN_TRY(lower_body(lw, p->jaxpr, kn_nargs(p->jaxpr), at, &out->jaxpr, &inner));
-        if (inner.captured.n)
+        uint32_t before = consts && consts->kind == KN_P_INT ? (uint32_t)consts->i : 0, n;
+        KILN_TRY(lower_body(lw, p->jaxpr, consts ? before : kn_nargs(p->jaxpr), at, &out->jaxpr, &inner));
+        if ((n = inner.captured.n) == 0) return KILN_OK;
+        if (!consts)
             return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), "a body without constants",
-                              "%s: its body holds %u constants", e->prim->name, inner.captured.n);
+                              "%s: its body holds %u constants", e->prim->name, n);
+        kn_atom *in = KN_NEWN(&lw->scratch, kn_atom, e->nin + n);
+        KILN_TRY_MEM(lw->ctx, in);
+        memcpy(in, e->in, before * sizeof *in);
+        KILN_TRY(pass_captured(lw, f, &inner, in + before));
+        memcpy(in + before + n, e->in + before, (e->nin - before) * sizeof *in);
+        e->in = in;
+        e->nin += n;
+        *consts = KN_INT(before + n);
     } else if (p->kind == KN_P_TUPLE || p->kind == KN_P_RECORD) {
         kn_param *items = KN_NEWN(&lw->scratch, kn_param, p->n);
         KILN_TRY_MEM(lw->ctx, items);
-        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(lower_param(lw, e, &p->items[i], at, &items[i]));
+        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(lower_param(lw, f, e, &p->items[i], at, &items[i], NULL));
         out->items = items;
     }
     return KILN_OK;
@@ -300,9 +311,14 @@ static kiln_status lower_bodies(lowering *lw, frame *f, kn_eqn *e, site at)
     bool any = false;
     kn_eqn_bodies(e, seen_body, &any);
     if (!any) return KILN_OK;
-    kn_param *params = KN_NEWN(&lw->scratch, kn_param, e->prim->nparams);
+    kn_param *params = kn_arena_copy(&lw->scratch, e->params, e->prim->nparams * sizeof *params), consts = KN_NONE;
     KILN_TRY_MEM(lw->ctx, params);
-    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(lower_param(lw, e, &e->params[i], at, &params[i]));
+    const kn_param *count = kn_param_of(e, "num_consts");
+    bool captures = count && (count->kind == KN_P_INT || count->kind == KN_P_NONE);
+    if (captures) consts = *count;
+    for (uint32_t i = 0; i < e->prim->nparams; i++)
+        KILN_TRY(lower_param(lw, f, e, &e->params[i], at, &params[i], captures ? &consts : NULL));
+    if (captures) params[count - e->params] = consts;
     e->params = params;
     return KILN_OK;
 }
