@@ -320,7 +320,7 @@ static void want_outputs(frame *f, const uint32_t *work)
 typedef struct homecoming {
     place *p;
     uint32_t home; /* its slot: the caller's memory */
-    bool given;    /* what it is a copy of may stand in the memory of a donated input, which may be that of another output */
+    bool given;    /* what it is a copy of may stand in the memory of another output: loops swap it, or a donated input is it */
 } homecoming;
 
 /* `work` slots stand for the caller's memory as long as nothing has swapped them; else the result is brought home. */
@@ -336,7 +336,7 @@ static uint32_t find_homecomings(maker *m, frame *f, const uint32_t *work, homec
         kiln_type t = kn_type_of(j, j->out[i]);
         uint32_t home = is_swapped(m, work[i]) ? new_slot(m, KN_SLOT_OUTPUT, i, t.dtype, kiln_type_size(t)) : work[i];
         if (m->status != KILN_OK) break;
-        bool given = donated && p->kind == PLACE_MEMORY && (m->l->slots.v[p->slot].kind == KN_SLOT_INPUT || is_swapped(m, p->slot));
+        bool given = p->kind == PLACE_MEMORY && (is_swapped(m, p->slot) || (donated && m->l->slots.v[p->slot].kind == KN_SLOT_INPUT));
         h[n++] = (homecoming){p, home, given};
     }
     return n;

@@ -35,6 +35,16 @@ static const char *const programs[] = {
     "    z:f32[18] = slice[limit_indices=(18,) start_indices=(0,) strides=None] u\n"
     "    ba:f32[20] = dynamic_update_slice s z t\n"
     "  in (ba,) }\n",
+    /* outputs that a loop left in each other's memory were brought home one after the other */
+    "{ lambda ; a:i32[] b:f32[1,17] c:f32[3,17]. let\n"
+    "    d:i32[] e:f32[3,17] f:f32[3,17] = while[\n"
+    "      body_jaxpr={ lambda ; g:f32[3,17] h:i32[] i:f32[3,17] j:f32[3,17]. let k:i32[] = add h 1:i32[] in (k, j, g) }\n"
+    "      body_nconsts=1\n"
+    "      cond_jaxpr={ lambda ; l:i32[] m:f32[3,17] n:f32[3,17]. let o:bool[] = lt l 4:i32[] in (o,) }\n"
+    "      cond_nconsts=0\n"
+    "    ] c 0:i32[] c c\n"
+    "    p:f32[3,17] = dynamic_update_slice f b d 0:i32[]\n"
+    "  in (p, e) }\n",
     /* a loop carried on in the memory of a donated input, which is that of an output, and was still needed */
     "{ lambda ; a:f32[64] b:f32[64] c:f32[20] d:i32[]. let\n"
     "    e:i32[] f:f32[64] = while[\n"
