@@ -242,20 +242,23 @@ static bool below_constant(maker *m, kn_lv condition, kn_lv param, int64_t *boun
     return in->sop == KN_S_lt && in->a == param && (in->from == KILN_I32 || in->from == KILN_I64) && lv_known(m, in->b, bound);
 }
 
-/* Does the body add a positive constant to carry i? */
-static bool counts_up(const kn_jaxpr *body, uint32_t nconsts, uint32_t i)
+/* The positive constant that the body adds to carry i, or 0. */
+static int64_t step_up(const kn_jaxpr *body, uint32_t nconsts, uint32_t i)
 {
     kn_atom y = body->out[i], old = body->in[nconsts + i];
     for (uint32_t k = 0; k < body->neqns; k++) {
         const kn_eqn *e = &body->eqns[k];
         if (e->out[0] != y || strcmp(e->prim->name, "add") != 0) continue;
         for (int side = 0; side < 2; side++)
-            if (e->in[side] == old && kn_is_literal(e->in[1 - side])) return body->lits[kn_literal_index(e->in[1 - side])].value.i > 0;
+            if (e->in[side] == old && kn_is_literal(e->in[1 - side])) {
+                int64_t step = body->lits[kn_literal_index(e->in[1 - side])].value.i;
+                return step > 0 ? step : 0;
+            }
     }
-    return false;
+    return 0;
 }
 
-/* In the body a counter lies between where it starts and what the condition bounds it by. */
+/* In the body a counter lies between where it starts and what the condition bounds it by, unless its last step may wrap around. */
 static void bound_counters(maker *m, kn_lv s, const kn_jaxpr *body, uint32_t nconsts, const loop_carry *c, uint32_t n)
 {
     if (m->status != KILN_OK) return;
@@ -267,8 +270,9 @@ static void bound_counters(maker *m, kn_lv s, const kn_jaxpr *body, uint32_t nco
         uint32_t here = at;
         at += c[i].registers ? (uint32_t)kiln_type_size(c[i].type) : 0;
         bool counter = c[i].registers && c[i].type.rank == 0 && (d == KILN_I32 || d == KILN_I64) && !kn_is_literal(body->out[i]);
-        if (!counter || !counts_up(body, nconsts, i) || !lv_known(m, r->init.v[here], &lo)) continue;
-        if (!below_constant(m, r->blocks[0].yields.v[0], r->blocks[0].params.v[here], &hi) || hi <= lo) continue;
+        int64_t step = counter ? step_up(body, nconsts, i) : 0, most = d == KILN_I32 ? INT32_MAX : INT64_MAX;
+        if (!step || !lv_known(m, r->init.v[here], &lo)) continue;
+        if (!below_constant(m, r->blocks[0].yields.v[0], r->blocks[0].params.v[here], &hi) || hi <= lo || hi - 1 > most - step) continue;
         value_facts *f = &m->facts.v[r->blocks[1].params.v[here]];
         f->lo = lo;
         f->hi = hi - 1;

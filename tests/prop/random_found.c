@@ -35,6 +35,23 @@ static const char *const programs[] = {
     "    z:f32[18] = slice[limit_indices=(18,) start_indices=(0,) strides=None] u\n"
     "    ba:f32[20] = dynamic_update_slice s z t\n"
     "  in (ba,) }\n",
+    /* a counter that wraps around below its bound was taken to stay above where it starts */
+    "{ lambda ; a:f32[64] b:f32[1]. let\n"
+    "    c:i32[] d:f32[1] = while[\n"
+    "      body_jaxpr={ lambda ; e:f32[64] f:i32[] g:f32[1]. let\n"
+    "          h:f32[1] = dynamic_slice[slice_sizes=(1,)] e f\n"
+    "          i:f32[1] = add g h\n"
+    "          j:bool[] = lt f 0:i32[]\n"
+    "          k:f32[] = convert_element_type[new_dtype=float32 weak_type=False] j\n"
+    "          l:f32[1] = broadcast_in_dim[broadcast_dimensions=() shape=(1,) sharding=None] k\n"
+    "          m:f32[1] = add i l\n"
+    "          n:i32[] = add f 2147483647:i32[]\n"
+    "        in (n, m) }\n"
+    "      body_nconsts=1\n"
+    "      cond_jaxpr={ lambda ; o:i32[] p:f32[1]. let q:bool[] = lt o 5:i32[] in (q,) }\n"
+    "      cond_nconsts=0\n"
+    "    ] a 1:i32[] b\n"
+    "  in (c, d) }\n",
     /* outputs that a loop left in each other's memory were brought home one after the other */
     "{ lambda ; a:i32[] b:f32[1,17] c:f32[3,17]. let\n"
     "    d:i32[] e:f32[3,17] f:f32[3,17] = while[\n"
