@@ -1,47 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats of 4 and 8 bits. They differ in what the highest codes mean:
- *   IEEE  the top exponent holds infinity and NaN
- *   FN    one code, all ones, is NaN; no infinity
- *   FNUZ  the code of -0 is NaN; no infinity, one zero
- *   MAX   finite only
- * E8M0 is a bare exponent: no sign, no zero, all ones is NaN. Too large a number becomes infinity where there is one, else NaN,
+/* Floats of 4 and 8 bits. E8M0 is a bare exponent: no sign, no zero, all ones is NaN. Too large a number becomes infinity where there is one, else NaN,
  * else (MAX) the largest number. */
 #include "array/float8.h"
 
 #include <math.h>
 
-typedef enum ends { IEEE, FN, FNUZ, MAX } ends;
-typedef struct format {
-    int bits, mant, bias;
-    ends ends;
-} format;
-
-static format format_of(kiln_dtype d)
+kn_float_format kn_float_format_of(kiln_dtype d)
 {
     switch (d) {
-    case KILN_F4E2M1FN: return (format){4, 1, 1, MAX};
-    case KILN_F8E3M4: return (format){8, 4, 3, IEEE};
-    case KILN_F8E4M3: return (format){8, 3, 7, IEEE};
-    case KILN_F8E4M3B11FNUZ: return (format){8, 3, 11, FNUZ};
-    case KILN_F8E4M3FN: return (format){8, 3, 7, FN};
-    case KILN_F8E4M3FNUZ: return (format){8, 3, 8, FNUZ};
-    case KILN_F8E5M2: return (format){8, 2, 15, IEEE};
-    default: return (format){8, 2, 16, FNUZ}; /* F8E5M2FNUZ */
+    case KILN_F16: return (kn_float_format){16, 10, 15, KN_ENDS_IEEE};
+    case KILN_BF16: return (kn_float_format){16, 7, 127, KN_ENDS_IEEE};
+    case KILN_F4E2M1FN: return (kn_float_format){4, 1, 1, KN_ENDS_MAX};
+    case KILN_F8E3M4: return (kn_float_format){8, 4, 3, KN_ENDS_IEEE};
+    case KILN_F8E4M3: return (kn_float_format){8, 3, 7, KN_ENDS_IEEE};
+    case KILN_F8E4M3B11FNUZ: return (kn_float_format){8, 3, 11, KN_ENDS_FNUZ};
+    case KILN_F8E4M3FN: return (kn_float_format){8, 3, 7, KN_ENDS_FN};
+    case KILN_F8E4M3FNUZ: return (kn_float_format){8, 3, 8, KN_ENDS_FNUZ};
+    case KILN_F8E5M2: return (kn_float_format){8, 2, 15, KN_ENDS_IEEE};
+    default: return (kn_float_format){8, 2, 16, KN_ENDS_FNUZ}; /* F8E5M2FNUZ */
     }
 }
 
-static int largest(format f) /* code of the largest finite number */
+int kn_float_largest(kn_float_format f)
 {
     int all = (1 << (f.bits - 1)) - 1;
-    return f.ends == IEEE ? all - (1 << f.mant) : f.ends == FN ? all - 1 : all;
+    return f.ends == KN_ENDS_IEEE ? all - (1 << f.mant) : f.ends == KN_ENDS_FN ? all - 1 : all;
 }
 
-static uint8_t nan_code(format f)
+static uint8_t nan_code(kn_float_format f)
 {
     int sign = 1 << (f.bits - 1);
-    if (f.ends == FNUZ) return (uint8_t)sign;
-    if (f.ends == IEEE) return (uint8_t)(largest(f) + 1 + (1 << (f.mant - 1)));
-    return (uint8_t)(f.ends == FN ? sign - 1 : 0);
+    if (f.ends == KN_ENDS_FNUZ) return (uint8_t)sign;
+    if (f.ends == KN_ENDS_IEEE) return (uint8_t)(kn_float_largest(f) + 1 + (1 << (f.mant - 1)));
+    return (uint8_t)(f.ends == KN_ENDS_FN ? sign - 1 : 0);
 }
 
 static uint8_t narrow_e8m0(double v)
@@ -58,9 +49,9 @@ static uint8_t narrow_e8m0(double v)
 uint8_t kn_float8_narrow(kiln_dtype d, double v)
 {
     if (d == KILN_F8E8M0FNU) return narrow_e8m0(v);
-    format f = format_of(d);
+    kn_float_format f = kn_float_format_of(d);
     if (isnan(v)) return nan_code(f);
-    int sign = signbit(v) ? 1 << (f.bits - 1) : 0, top = largest(f), code = top + 1;
+    int sign = signbit(v) ? 1 << (f.bits - 1) : 0, top = kn_float_largest(f), code = top + 1;
     if (isfinite(v)) {
         int e;
         double m = frexp(fabs(v), &e);
@@ -72,21 +63,21 @@ uint8_t kn_float8_narrow(kiln_dtype d, double v)
         }
     }
     if (code > top) {
-        if (f.ends == MAX) code = top;
-        else if (f.ends == IEEE) code = top + 1;
+        if (f.ends == KN_ENDS_MAX) code = top;
+        else if (f.ends == KN_ENDS_IEEE) code = top + 1;
         else return nan_code(f);
     }
-    if (code == 0 && f.ends == FNUZ) return 0;
+    if (code == 0 && f.ends == KN_ENDS_FNUZ) return 0;
     return (uint8_t)(sign | code);
 }
 
 double kn_float8_widen(kiln_dtype d, uint8_t b)
 {
     if (d == KILN_F8E8M0FNU) return b == 255 ? (double)NAN : ldexp(1, b - 127);
-    format f = format_of(d);
-    int sign = b >> (f.bits - 1) & 1, code = b & ((1 << (f.bits - 1)) - 1), top = largest(f);
-    if (f.ends == FNUZ && sign && code == 0) return (double)NAN;
-    if (code > top) return f.ends == IEEE && code == top + 1 ? (sign ? -(double)INFINITY : (double)INFINITY) : (double)NAN;
+    kn_float_format f = kn_float_format_of(d);
+    int sign = b >> (f.bits - 1) & 1, code = b & ((1 << (f.bits - 1)) - 1), top = kn_float_largest(f);
+    if (f.ends == KN_ENDS_FNUZ && sign && code == 0) return (double)NAN;
+    if (code > top) return f.ends == KN_ENDS_IEEE && code == top + 1 ? (sign ? -(double)INFINITY : (double)INFINITY) : (double)NAN;
     int e = code >> f.mant, m = code & ((1 << f.mant) - 1);
     double v = e == 0 ? ldexp(m, 1 - f.bias - f.mant) : ldexp(m + (1 << f.mant), e - f.bias - f.mant);
     return sign ? -v : v;

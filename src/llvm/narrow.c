@@ -4,55 +4,11 @@
  * f32 comes through f32 rounded to odd, which a second rounding to 22 bits or less cannot see. */
 #include "llvm/emit.h"
 
+#include "array/float8.h"
+
 #include <math.h>
 
-/* What the codes above the largest number mean; see array/float8.c. */
-typedef enum ends { IEEE, FN, FNUZ, MAX } ends;
-typedef struct format {
-    unsigned bits, mant;
-    int bias;
-    ends ends;
-} format;
-
-static format format_of(kiln_dtype d)
-{
-    switch (d) {
-    case KILN_BF16: return (format){16, 7, 127, IEEE};
-    case KILN_F16: return (format){16, 10, 15, IEEE};
-    case KILN_F4E2M1FN: return (format){4, 1, 1, MAX};
-    case KILN_F8E3M4: return (format){8, 4, 3, IEEE};
-    case KILN_F8E4M3: return (format){8, 3, 7, IEEE};
-    case KILN_F8E4M3B11FNUZ: return (format){8, 3, 11, FNUZ};
-    case KILN_F8E4M3FN: return (format){8, 3, 7, FN};
-    case KILN_F8E4M3FNUZ: return (format){8, 3, 8, FNUZ};
-    case KILN_F8E5M2: return (format){8, 2, 15, IEEE};
-    default: return (format){8, 2, 16, FNUZ}; /* F8E5M2FNUZ */
-    }
-}
-
-static int64_t largest(format f)
-{
-    int64_t all = (1 << (f.bits - 1)) - 1;
-    return f.ends == IEEE ? all - (1 << f.mant) : f.ends == FN ? all - 1 : all;
-}
-
-bool kn_is_narrow(kiln_dtype d)
-{
-    switch (d) {
-    case KILN_F16:
-    case KILN_BF16:
-    case KILN_F4E2M1FN:
-    case KILN_F8E3M4:
-    case KILN_F8E4M3:
-    case KILN_F8E4M3B11FNUZ:
-    case KILN_F8E4M3FN:
-    case KILN_F8E4M3FNUZ:
-    case KILN_F8E5M2:
-    case KILN_F8E5M2FNUZ:
-    case KILN_F8E8M0FNU: return true;
-    default: return false;
-    }
-}
+bool kn_is_narrow(kiln_dtype d) { return d == KILN_F16 || d == KILN_BF16 || kiln_dtype_kind(d) == '8'; }
 
 /* ---- words of 32 bits ---- */
 
@@ -77,17 +33,17 @@ enum { MAGNITUDE = 0x7fffffff, INFINITE = 0x7f800000, QUIET = 0x7fc00000 }; /* o
 
 static kn_ll widen_code(words k, kiln_dtype d, kn_ll code)
 {
-    format f = format_of(d);
-    int64_t sign_bit = (int64_t)1 << (f.bits - 1), top = largest(f);
+    kn_float_format f = kn_float_format_of(d);
+    int64_t sign_bit = (int64_t)1 << (f.bits - 1), top = kn_float_largest(f);
     kn_ll sign = left(k, and(k, code, sign_bit), 32 - f.bits), rest = and(k, code, sign_bit - 1);
     kn_ll normal = plus(k, left(k, rest, 23 - f.mant), (int64_t)(127 - f.bias) << 23);
     kn_ll unit = kn_const_f(k.e, KILN_F32, k.w, ldexp(1, 1 - f.bias - (int)f.mant));
     kn_ll small = bits_of(k, LLVMBuildFMul(k.e->b, LLVMBuildUIToFP(k.e->b, rest, kn_type(k.e, KILN_F32, k.w), ""), unit, ""));
     kn_ll r = pick(k, is(k, LLVMIntULT, rest, 1 << f.mant), small, normal);
-    if (f.ends == IEEE || f.ends == FN) r = pick(k, is(k, LLVMIntUGT, rest, top), word(k, QUIET), r);
-    if (f.ends == IEEE) r = pick(k, is(k, LLVMIntEQ, rest, top + 1), word(k, INFINITE), r);
+    if (f.ends == KN_ENDS_IEEE || f.ends == KN_ENDS_FN) r = pick(k, is(k, LLVMIntUGT, rest, top), word(k, QUIET), r);
+    if (f.ends == KN_ENDS_IEEE) r = pick(k, is(k, LLVMIntEQ, rest, top + 1), word(k, INFINITE), r);
     r = or(k, r, sign);
-    return f.ends == FNUZ ? pick(k, is(k, LLVMIntEQ, code, sign_bit), word(k, QUIET), r) : r;
+    return f.ends == KN_ENDS_FNUZ ? pick(k, is(k, LLVMIntEQ, code, sign_bit), word(k, QUIET), r) : r;
 }
 
 kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code)
@@ -105,7 +61,7 @@ kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code)
 /* ---- narrowing ---- */
 
 /* Of a magnitude: bits without sign. */
-static kn_ll narrow_magnitude(words k, format f, kn_ll a)
+static kn_ll narrow_magnitude(words k, kn_float_format f, kn_ll a)
 {
     unsigned drop = 23 - f.mant;
     kn_ll odd = and(k, right(k, a, drop), 1);
@@ -120,16 +76,16 @@ static kn_ll narrow_magnitude(words k, format f, kn_ll a)
 
 static kn_ll narrow_code(words k, kiln_dtype d, kn_ll bits)
 {
-    format f = format_of(d);
-    int64_t sign_bit = (int64_t)1 << (f.bits - 1), top = largest(f);
+    kn_float_format f = kn_float_format_of(d);
+    int64_t sign_bit = (int64_t)1 << (f.bits - 1), top = kn_float_largest(f);
     kn_ll a = and(k, bits, MAGNITUDE), sign = and(k, right(k, bits, 32 - f.bits), sign_bit), code = narrow_magnitude(k, f, a);
-    int64_t nan = f.ends == FNUZ ? sign_bit : f.ends == FN ? sign_bit - 1 : f.ends == IEEE ? top + 1 + (1 << (f.mant - 1)) : 0;
+    int64_t nan = f.ends == KN_ENDS_FNUZ ? sign_bit : f.ends == KN_ENDS_FN ? sign_bit - 1 : f.ends == KN_ENDS_IEEE ? top + 1 + (1 << (f.mant - 1)) : 0;
     kn_ll over = is(k, LLVMIntSGT, code, top);
-    if (f.ends == MAX) code = pick(k, over, word(k, top), code);
-    if (f.ends == IEEE) code = pick(k, over, word(k, top + 1), code);
+    if (f.ends == KN_ENDS_MAX) code = pick(k, over, word(k, top), code);
+    if (f.ends == KN_ENDS_IEEE) code = pick(k, over, word(k, top + 1), code);
     kn_ll r = or(k, code, sign);
-    if (f.ends == FNUZ) r = pick(k, is(k, LLVMIntEQ, code, 0), word(k, 0), r);
-    if (f.ends == FN || f.ends == FNUZ) r = pick(k, over, word(k, nan), r);
+    if (f.ends == KN_ENDS_FNUZ) r = pick(k, is(k, LLVMIntEQ, code, 0), word(k, 0), r);
+    if (f.ends == KN_ENDS_FN || f.ends == KN_ENDS_FNUZ) r = pick(k, over, word(k, nan), r);
     return pick(k, is(k, LLVMIntUGT, a, INFINITE), word(k, nan), r);
 }
 

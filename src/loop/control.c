@@ -92,7 +92,7 @@ typedef struct loop_carry {
     uint32_t slot, fresh, other;
     kiln_type type;
     kn_sop key; /* max, min: a running extremum of floats, carried as an integer that is ordered as they are; else NONE */
-    kn_atom with; /* what the body combines it with */
+    kn_atom with; /* what the body combines it with, each trip */
 } loop_carry;
 
 /* ---- extrema as ordered integers: one comparison on the way from trip to trip ---- */

@@ -193,8 +193,6 @@ static void conv_body(maker *m, void *ud, const kn_lv *ix)
     /* nothing at all to add gives +0; where the left operand has no elements every tap is padding */
     bool empty = p->k == 0, blank = !empty && kiln_type_size(p->a) == 0;
     kn_lv v = empty ? lv_const(m, p->y.dtype, (kn_scalar){.c = {0, 0}}) : blank ? lv_const(m, p->y.dtype, kn_reduce_identity(KN_S_add, p->acc)) : conv_at(m, p, ix);
-    unsigned bits = (unsigned)kiln_dtype_bytes(p->y.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
     lv_store(m, p->slot, linear_index(m, p->y, ix), v);
 }
 

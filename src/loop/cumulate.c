@@ -22,8 +22,6 @@ static void running_body(maker *m, void *ud, const kn_lv *others)
     kn_lv acc = add_carry(m, s, start);
     ix[r->axis] = r->reverse ? lv_sub(m, lv_int(m, n - 1), step) : step;
     kn_lv next = lv_sop(m, r->op, r->type.dtype, r->type.dtype, acc, element_of(m, r->x, ix), 0);
-    unsigned bits = (unsigned)kiln_dtype_bytes(r->type.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
     lv_store(m, r->slot, linear_index(m, r->type, ix), next);
     close_carry_loop(m, s, next);
 }

@@ -100,8 +100,6 @@ static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
 
 static void store_rounded(maker *m, const product *p, const kn_lv *out, kn_lv v)
 {
-    unsigned bits = (unsigned)kiln_dtype_bytes(p->y.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
     lv_store(m, p->slot, linear_index(m, p->y, out), v);
 }
 

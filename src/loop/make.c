@@ -89,9 +89,9 @@ uint32_t slot_for(maker *m, frame *f, uint32_t var)
 {
     const var_plan *v = &f->plan[var];
     kiln_type t = f->j->vars[var].type;
-    int64_t donated_last = -1;
-    uint32_t guard = v->want ? guard_of(m, f, var, &donated_last) : 0;
-    bool free_to_use = v->want && donated_last < (int64_t)f->pos && (!guard || f->plan[guard - 1].last < (int64_t)f->pos);
+    int64_t donated = -1;
+    uint32_t guard = v->want ? guard_of(m, f, var, &donated) : 0;
+    bool free_to_use = v->want && donated < (int64_t)f->pos && (!guard || f->plan[guard - 1].last < (int64_t)f->pos);
     return free_to_use ? v->want - 1 : new_slot(m, KN_SLOT_SCRATCH, 0, t.dtype, kiln_type_size(t));
 }
 
@@ -356,8 +356,8 @@ static void home_body(maker *m, void *ud, const kn_lv *ix)
     for (uint32_t k = 0; k < c->n; k++) lv_store(m, c->h[c->group[k]].home, ix[0], c->v[k]);
 }
 
-/* Several outputs of one type may have exchanged the memory of their inputs: they are copied element by element, all of them
- * read before the first is written. Nothing happens where all are where they belong, because the caller gave the same memory. */
+/* Several outputs of one type may be in each other's memory: they are copied element by element, all of them read before the first
+ * is written. Nothing happens where all are where they belong, because the caller gave the same memory. */
 static void come_home_together(maker *m, const homecoming *h, const uint32_t *group, uint32_t n)
 {
     homecomings c = {h, group, n, KN_NEWN(&m->temp, kn_lv, n)};

@@ -295,6 +295,13 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
 
 /* ---- memory ---- */
 
+/* Nests choose how many lanes they run in by the widest element that they load or store. */
+static void note_width(maker *m, kiln_dtype d)
+{
+    unsigned bits = (unsigned)kiln_dtype_bytes(d) * 8;
+    if (bits > m->widest) m->widest = bits;
+}
+
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index)
 {
     if (failed(m)) return 0;
@@ -310,8 +317,7 @@ kn_lv lv_load(maker *m, uint32_t slot, kn_lv index)
     m->facts.v[n].base = n;
     append_at(m, depth, n);
     enter(m, n, h);
-    unsigned bits = (unsigned)kiln_dtype_bytes(s->dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
+    note_width(m, s->dtype);
     return n;
 }
 
@@ -330,9 +336,8 @@ void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
 {
     if (failed(m)) return;
     kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value};
-    kn_lv n = add_inst(m, i, (value_facts){.depth = innermost(m)});
-    append_at(m, innermost(m), n);
-    m->epoch++;
+    note_width(m, i.dtype);
+    add_plain(m, i);
 }
 
 void add_plain(maker *m, kn_linst i)

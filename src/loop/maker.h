@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, reduce.c cumulate.c dot.c update.c control.c the loops of their own kind,
- * call.c the calls of routines on whole arrays, sort.c sorts
- * by a comparator, merge.c makes one loop of neighbours over the same rows. */
+ * loops over one stored value or several, reduce.c cumulate.c dot.c tile.c conv.c update.c control.c sort.c the loops of their own
+ * kind, call.c the calls of routines on whole arrays; merge.c then makes one loop of neighbours over the same rows. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -91,6 +90,7 @@ typedef struct cut_list {
     bool many; /* more places than fit: not cut */
 } cut_list;
 
+/* Who stands in a slot. */
 typedef struct stander {
     const frame *f;
     uint32_t var;
@@ -199,7 +199,7 @@ frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop);
 void bind_input(maker *m, frame *f, uint32_t input, place *p);
 void set_place(maker *m, frame *f, uint32_t var, place *p);
 /* The variable, + 1, that is in the way of `var` in its wanted slot (0: none), and when donated inputs are read last. */
-uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated_last);
+uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated);
 uint32_t slot_for(maker *m, frame *f, uint32_t var); /* the wanted slot, or fresh scratch */
 void count_copy(maker *m, frame *f, const kn_eqn *e, const char *why);
 void copy_slot(maker *m, uint32_t to, uint32_t from);
@@ -235,7 +235,6 @@ void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v);
 /* nest.c: loops over `dims`, cut where rules ask; body(ix) is called once a piece with the innermost loop open. */
 typedef void (*nest_body)(maker *m, void *ud, const kn_lv *ix);
 void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_body body, void *ud);
-
 
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);

@@ -173,9 +173,9 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
 
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n)
 {
-    int64_t donated_last;
-    uint32_t guard = guard_of(m, f, var, &donated_last);
-    if (donated_last >= (int64_t)roots[0].pos) return false;
+    int64_t donated;
+    uint32_t guard = guard_of(m, f, var, &donated);
+    if (donated >= (int64_t)roots[0].pos) return false;
     if (!guard--) return true;
     if (f->plan[guard].last > (int64_t)roots[n - 1].pos) return false;
     for (uint32_t k = 0; k < n; k++)

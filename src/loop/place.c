@@ -188,8 +188,6 @@ kn_lv part_of(maker *m, place *p, const kn_lv *ix, bool imaginary)
 
 void store_element(maker *m, place *p, uint32_t slot, const kn_lv *ix, const kn_lv *v)
 {
-    unsigned bits = (unsigned)kiln_dtype_bytes(m->l->slots.v[slot].dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
     kn_lv at = linear_index(m, p->type, ix);
     bool both = kiln_dtype_kind(p->type.dtype) == 'c';
     if (!both) lv_store(m, slot, at, v[0]);

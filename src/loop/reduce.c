@@ -150,8 +150,6 @@ static void reduce_body(maker *m, void *ud, const kn_lv *kept)
     kept_index(m, r, kept, ix);
     kn_lv v = reduce_at(m, r, ix);
     kiln_type y = r->f->j->vars[r->e->out[0]].type;
-    unsigned bits = (unsigned)kiln_dtype_bytes(y.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
     lv_store(m, r->slot, linear_index(m, y, kept), v);
 }
 

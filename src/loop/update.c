@@ -53,8 +53,6 @@ static void window_body(maker *m, void *ud, const kn_lv *ix)
     window *w = ud;
     kn_lv to[MAX_RANK], v = element_of(m, w->u, ix);
     for (uint32_t d = 0; d < w->x.rank; d++) to[d] = lv_add(m, w->at[d], ix[d]);
-    unsigned bits = (unsigned)kiln_dtype_bytes(w->x.dtype) * 8;
-    if (bits > m->widest) m->widest = bits;
     lv_store(m, w->slot, linear_index(m, w->x, to), v);
 }
 
