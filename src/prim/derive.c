@@ -173,6 +173,18 @@ kiln_status kn_jvp_linear(KN_JVP_ARGS)
     return kn_build_eqn(b, e->prim, e->params, in, e->nin, dy, e->nout);
 }
 
+kiln_status kn_jvp_bilinear(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom in[2] = {i ? x[0] : dx[0], i ? dx[1] : x[1]};
+        dy[0] = kn_derive_add(&l, dy[0], kn_low_op(&l, e->prim, e->params, in, 2));
+    }
+    return l.status;
+}
+
 kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, const kn_atom *x, const kn_atom *dx, const kn_atom *y, kn_atom *dy,
                            const kn_derivative *f)
 {
