@@ -460,7 +460,8 @@ static kiln_status transpose_scatter_mul(KN_TRANSPOSE_ARGS)
 #define jvp_scatter_apply NULL
 #define transpose_scatter_apply NULL
 
-/* Complex elements combine as the rules of their operations say. */
+/* Complex elements combine as the rules of their operations say, in the interpreter too: it takes eval_scatter unless this rule is
+ * another than `lower`. */
 static kiln_status lower_complex_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     return lower_scatter(r, b, j, e, x, y);
