@@ -58,9 +58,6 @@ static uint32_t body_param(const kn_prim *p)
 }
 static const kn_jaxpr *body_of(const kn_eqn *e) { return e->params[body_param(e->prim)].jaxpr; }
 
-static kiln_status type_call(kn_typing *t);
-const kn_jaxpr *kn_called(const kn_eqn *e) { return e->prim->type == type_call ? body_of(e) : NULL; }
-
 static kiln_status type_call(kn_typing *t)
 {
     const kn_jaxpr *body;
@@ -73,6 +70,9 @@ static kiln_status type_call(kn_typing *t)
     }
     return KILN_OK;
 }
+
+const kn_jaxpr *kn_called(const kn_eqn *e) { return e->prim->type == type_call ? body_of(e) : NULL; }
+
 static kiln_status eval_call(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
     (void)j;
