@@ -2,6 +2,7 @@
 /* Factorisations under JAX's names: what they make of LAPACK's routines. A status that is not good gives NaN. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/control.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -54,7 +55,7 @@ static kiln_status only_none(const kn_typing *t, const char *name)
     return KILN_OK;
 }
 
-static kiln_dtype real_of(kiln_dtype d) { return d == KILN_C64 ? KILN_F32 : d == KILN_C128 ? KILN_F64 : d; }
+static kiln_dtype real_of(kiln_dtype d) { return kiln_dtype_kind(d) == 'c' ? kn_part_dtype(d) : d; }
 
 /* ---- lowering ---- */
 
@@ -234,7 +235,8 @@ static kiln_status lower_permutation(const kn_rules *r, kn_build *b, const kn_ja
         KILN_TRY(kn_build_finish(&own, out, which ? 2 : 1, &bodies[which]));
     }
     KILN_TRY(kn_build_literal(b, KILN_I32, (kn_scalar){.i = 0}, &lit));
-    kn_param params[] = {KN_JAXPR(bodies[1]), KN_INT(1), KN_JAXPR(bodies[0]), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS];
+    kn_while_params(params, bodies[0], 0, bodies[1], 1);
     KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, (kn_atom[]){x[0], lit, start}, 3, out, 2));
     y[0] = out[1];
     return KILN_OK;
