@@ -70,6 +70,11 @@ kn_atom kn_low_reshape(kn_low *l, kn_atom a, uint32_t rank, const int64_t *dims)
     return kn_low_op(l, &kn_prim_reshape, (kn_param[]){KN_NONE, KN_INTS(rank, dims), KN_NONE}, &a, 1);
 }
 
+kn_atom kn_low_iota(kn_low *l, kiln_type t, uint32_t axis)
+{
+    return kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(t.dtype), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+}
+
 kiln_status kn_low_inline(kn_build *b, const kn_jaxpr *body, const kn_eqn *call, const kn_atom *args, kn_atom *out)
 {
     kn_atom *map = KN_NEWN(&b->prog->arena, kn_atom, body->nvars);
