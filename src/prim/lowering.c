@@ -79,11 +79,8 @@ kiln_status kn_low_inline(kn_build *b, const kn_jaxpr *body, const kn_eqn *call,
 {
     kn_atom *map = KN_NEWN(&b->prog->arena, kn_atom, body->nvars);
     KILN_TRY_MEM(b->ctx, map);
-    for (uint32_t i = 0; i < body->nin; i++) {
-        if (i < body->nconsts && !body->consts[i]) KILN_TRY(kn_build_hole(b, kn_type_of(body, body->in[i]), &map[body->in[i]]));
-        else if (i < body->nconsts) KILN_TRY(kn_build_const(b, body->consts[i], &map[body->in[i]]));
-        else map[body->in[i]] = args[i - body->nconsts];
-    }
+    KILN_TRY(kn_build_consts(b, body, map));
+    for (uint32_t i = body->nconsts; i < body->nin; i++) map[body->in[i]] = args[i - body->nconsts];
     uint32_t scope = b->scope;
     kn_loc loc = b->loc;
     for (uint32_t k = 0; k < body->neqns; k++) {
