@@ -166,8 +166,8 @@ kiln_status kn_jvp_linear(KN_JVP_ARGS)
     kn_atom few[16], *in = few;
     if (e->nin > 16) KILN_TRY_MEM(b->ctx, in = KN_NEWN(&b->prog->arena, kn_atom, e->nin));
     for (uint32_t i = 0; i < e->nin; i++) {
-        char k = kiln_dtype_kind(kn_in_type(j, e, i).dtype);
-        in[i] = k == 'f' || k == 'c' || k == '8' ? kn_derive_value(&l, dx[i], kn_in_type(j, e, i)) : x[i];
+        kiln_type t = kn_in_type(j, e, i);
+        in[i] = kn_has_tangent(t) ? kn_derive_value(&l, dx[i], t) : x[i];
     }
     KILN_TRY(l.status);
     return kn_build_eqn(b, e->prim, e->params, in, e->nin, dy, e->nout);

@@ -225,8 +225,7 @@ static kiln_status type_convert(kn_typing *t)
 
 static kiln_status jvp_convert(KN_JVP_ARGS)
 {
-    char to = kiln_dtype_kind(e->params[0].dtype);
-    return to == 'f' || to == 'c' || to == '8' ? kn_jvp_linear(r, b, j, e, x, dx, y, dy) : KILN_OK;
+    return kn_has_tangent(kn_out_type(j, e, 0)) ? kn_jvp_linear(r, b, j, e, x, dx, y, dy) : KILN_OK;
 }
 static kiln_status transpose_convert(KN_TRANSPOSE_ARGS)
 {
