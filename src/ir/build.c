@@ -47,6 +47,16 @@ kiln_status kn_build_hole(kn_build *b, kiln_type type, kn_atom *out)
     return KILN_OK;
 }
 
+kiln_status kn_build_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map)
+{
+    for (uint32_t i = 0; i < j->nconsts; i++) {
+        kn_atom *to = &map[j->in[i]];
+        if (j->consts[i]) KILN_TRY(kn_build_const(b, j->consts[i], to));
+        else KILN_TRY(kn_build_hole(b, kn_type_of(j, j->in[i]), to));
+    }
+    return KILN_OK;
+}
+
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
 {
     kn_lit l = {dtype, kn_scalar_round(dtype, value)};
@@ -197,11 +207,8 @@ static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out
     kn_build_init(&b, c->ctx, c->into);
     kn_atom *map = KN_NEWN(arena, kn_atom, j->nvars);
     KILN_TRY_MEM(c->ctx, map);
-    for (uint32_t i = 0; i < j->nin; i++) {
-        if (i < j->nconsts && !j->consts[i]) KILN_TRY(kn_build_hole(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
-        else if (i < j->nconsts) KILN_TRY(kn_build_const(&b, j->consts[i], &map[j->in[i]]));
-        else KILN_TRY(kn_build_input(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
-    }
+    KILN_TRY(kn_build_consts(&b, j, map));
+    for (uint32_t i = j->nconsts; i < j->nin; i++) KILN_TRY(kn_build_input(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
     for (uint32_t k = 0; k < j->neqns; k++) {
         kn_eqn e = j->eqns[k];
         kn_param *params = KN_NEWN(arena, kn_param, e.prim->nparams);

@@ -171,6 +171,7 @@ void kn_build_init(kn_build *b, kiln_ctx *ctx, kn_prog *prog);
 kiln_status kn_build_input(kn_build *b, kiln_type type, kn_atom *out);
 kiln_status kn_build_const(kn_build *b, kiln_array *value, kn_atom *out); /* a constvar; retains the array */
 kiln_status kn_build_hole(kn_build *b, kiln_type type, kn_atom *out); /* a constvar whose value is not known */
+kiln_status kn_build_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map); /* all constants of j, with or without values */
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out); /* value is rounded to dtype */
 /* Appends an equation: checks parameters and operands by the primitive's type rule and makes `nout` results
  * (KILN_INTERNAL when the primitive gives another number). Parameters and operands are copied. */

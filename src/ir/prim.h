@@ -90,6 +90,13 @@ typedef uint32_t kn_lv;               /* a value of the loop language */
 #define KN_SYMBOLIC_ZERO UINT32_MAX
 #define KN_LINEAR (UINT32_MAX - 1)
 
+/* Do values of this type have tangents? Integers, bools and keys have none. */
+static inline bool kn_has_tangent(kiln_type t)
+{
+    char k = kiln_dtype_kind(t.dtype);
+    return k == 'f' || k == 'c' || k == '8';
+}
+
 struct kn_prim {
     const char *name; /* spelled in the text IR, in cache keys, in traces */
     uint16_t rev;     /* raise when any rule changes meaning: enters the cache key */

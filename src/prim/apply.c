@@ -74,10 +74,8 @@ static kiln_status apply(kn_low *l, const kn_jaxpr *j, const kn_atom *args, kiln
     KILN_TRY(l->status);
     kn_atom *map = KN_NEWN(&l->b->prog->arena, kn_atom, j->nvars);
     KILN_TRY_MEM(l->b->ctx, map);
-    for (uint32_t i = 0; i < j->nin; i++) {
-        if (i < j->nconsts) KILN_TRY(kn_build_const(l->b, j->consts[i], &map[j->in[i]]));
-        else map[j->in[i]] = args[i - j->nconsts];
-    }
+    KILN_TRY(kn_build_consts(l->b, j, map));
+    for (uint32_t i = j->nconsts; i < j->nin; i++) map[j->in[i]] = args[i - j->nconsts];
     for (uint32_t k = 0; k < j->neqns; k++) KILN_TRY(apply_eqn(l, j, &j->eqns[k], map, shape));
     for (uint32_t i = 0; i < j->nout; i++) {
         kiln_status s = KILN_OK;

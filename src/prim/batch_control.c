@@ -111,9 +111,8 @@ static int64_t eqn_cost(const kn_jaxpr *j, const kn_eqn *e)
     if (p == &kn_prim_while || p->loop == KN_LOOP_CALL) return NEVER;
     if (p == &kn_prim_scan) return times(bodies, kn_scan_parts_of(e).length);
     if (p == &kn_prim_dot_general || p == &kn_prim_conv_general_dilated) return times(in, out);
-    if (bodies) cost = p == &kn_prim_cond || (p->flags & KN_LEVEL_TRACED && !e->nin) ? bodies : times(bodies, in > out ? in : out);
-    if (bodies && (p == &kn_prim_jit || p == &kn_prim_pjit || p == &kn_prim_custom_jvp_call || p == &kn_prim_custom_vjp_call || p == &kn_prim_remat2))
-        return bodies;
+    if (bodies && kn_called(e)) return bodies;
+    if (bodies) cost = p == &kn_prim_cond ? bodies : times(bodies, in > out ? in : out);
     int64_t weight = !(p->flags & KN_EXPENSIVE) ? 1 : p->flags & KN_LEVEL_TRACED ? 64 : 16;
     return plus(cost, times(weight, p->loop == KN_LOOP_ELEMENT ? out : in > out ? in : out));
 }

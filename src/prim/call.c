@@ -58,9 +58,6 @@ static uint32_t body_param(const kn_prim *p)
 }
 static const kn_jaxpr *body_of(const kn_eqn *e) { return e->params[body_param(e->prim)].jaxpr; }
 
-static kiln_status type_call(kn_typing *t);
-const kn_jaxpr *kn_called(const kn_eqn *e) { return e->prim->type == type_call ? body_of(e) : NULL; }
-
 static kiln_status type_call(kn_typing *t)
 {
     const kn_jaxpr *body;
@@ -73,6 +70,9 @@ static kiln_status type_call(kn_typing *t)
     }
     return KILN_OK;
 }
+
+const kn_jaxpr *kn_called(const kn_eqn *e) { return e->prim->type == type_call ? body_of(e) : NULL; }
+
 static kiln_status eval_call(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
     (void)j;
@@ -86,12 +86,6 @@ static kiln_status lower_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
 }
 
 /* ---- derivatives ---- */
-
-static bool is_real(kiln_type t)
-{
-    char k = kiln_dtype_kind(t.dtype);
-    return k == 'f' || k == 'c' || k == '8';
-}
 
 /* Arguments of the derivative of a body: the operands, then their tangents; results are told apart by `found`. */
 typedef struct forward {
@@ -172,12 +166,12 @@ static const kn_param *rule_of(const kn_eqn *e)
     return p && p->kind != KN_P_NONE ? p : NULL;
 }
 
-/* Tangents of the float operands behind what stands in `in` already. */
+/* Tangents of the operands that have some, behind what stands in `in` already. */
 static kiln_status all_tangents(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *dx, kn_atom *in, uint32_t *n)
 {
     kn_low l = {b, KILN_OK};
     for (uint32_t i = 0; i < e->nin; i++)
-        if (is_real(kn_in_type(j, e, i))) in[(*n)++] = kn_derive_value(&l, dx[i], kn_in_type(j, e, i));
+        if (kn_has_tangent(kn_in_type(j, e, i))) in[(*n)++] = kn_derive_value(&l, dx[i], kn_in_type(j, e, i));
     return l.status;
 }
 
@@ -200,7 +194,7 @@ static kiln_status jvp_custom_jvp(KN_JVP_ARGS)
     memcpy(y, out, e->nout * sizeof *y);
     n = e->nout;
     for (uint32_t i = 0; i < e->nout; i++)
-        if (is_real(kn_out_type(j, e, i))) dy[i] = out[n++];
+        if (kn_has_tangent(kn_out_type(j, e, i))) dy[i] = out[n++];
     return KILN_OK;
 }
 
@@ -221,11 +215,11 @@ static kiln_status jvp_custom_vjp(KN_JVP_ARGS)
     const kn_param *name = kn_param_of(e, "name");
     kn_param params[] = {rule->items[1], name && name->kind == KN_P_TEXT ? *name : KN_TEXT(""), KN_INT(residuals)};
     uint32_t m = 0;
-    for (uint32_t i = 0; i < e->nout; i++) m += is_real(kn_out_type(j, e, i));
+    for (uint32_t i = 0; i < e->nout; i++) m += kn_has_tangent(kn_out_type(j, e, i));
     KILN_TRY(kn_build_eqn(b, &kn_prim_custom_lin, params, in, n, out, m));
     m = 0;
     for (uint32_t i = 0; i < e->nout; i++)
-        if (is_real(kn_out_type(j, e, i))) dy[i] = out[m++];
+        if (kn_has_tangent(kn_out_type(j, e, i))) dy[i] = out[m++];
     return KILN_OK;
 }
 

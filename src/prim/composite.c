@@ -257,7 +257,7 @@ static kiln_status lower_arg(kn_build *b, const kn_eqn *e, const kn_atom *x, kn_
     kn_atom wide = kn_low_op(&l, &kn_prim_broadcast_in_dim, (kn_param[]){KN_INTS(n, kept), KN_INTS(t.rank, t.dims), KN_NONE}, &m, 1);
     kn_atom here = kn_low2(&l, &kn_prim_eq, x[0], wide);
     if (kiln_dtype_kind(t.dtype) == 'f') here = kn_low2(&l, &kn_prim_or, here, kn_low2(&l, &kn_prim_ne, x[0], x[0]));
-    kn_atom at = kn_low_op(&l, &kn_prim_iota, (kn_param[]){KN_INT(axes[0]), KN_DTYPE(d), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+    kn_atom at = kn_low_iota(&l, (kiln_type){d, t.rank, t.dims}, (uint32_t)axes[0]);
     at = kn_low_select(&l, here, at, kn_low_num(&l, d, (double)(t.dims[axes[0]] - 1)));
     y[0] = kn_low_op(&l, &kn_prim_reduce_min, reduce, &at, 1);
     return l.status;

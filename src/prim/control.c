@@ -35,20 +35,25 @@ kn_while_parts kn_while_parts_of(const kn_eqn *e)
     return (kn_while_parts){p[WHILE_COND].jaxpr, p[WHILE_BODY].jaxpr, (uint32_t)p[WHILE_COND_CONSTS].i, (uint32_t)p[WHILE_BODY_CONSTS].i};
 }
 
+/* Groups of these sizes from `from` on, in the order of turn. */
+static void regroup(const kn_atom *from, const uint32_t *sizes, const uint32_t *turn, uint32_t n, kn_atom *to)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const kn_atom *start = from;
+        for (uint32_t g = 0; g < turn[k]; g++) start += sizes[g];
+        memcpy(to, start, sizes[turn[k]] * sizeof *to);
+        to += sizes[turn[k]];
+    }
+}
+
 kiln_status kn_body_regroup(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body, const uint32_t *sizes, const uint32_t *turn, uint32_t n,
                             const kn_jaxpr **out)
 {
     kn_jaxpr *made = kn_arena_copy(arena, body, sizeof *body);
     kn_atom *in = KN_NEWN(arena, kn_atom, body->nin);
     KILN_TRY_MEM(ctx, made && in);
-    uint32_t at = body->nconsts;
-    memcpy(in, body->in, at * sizeof *in);
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t start = body->nconsts;
-        for (uint32_t g = 0; g < turn[k]; g++) start += sizes[g];
-        memcpy(in + at, body->in + start, sizes[turn[k]] * sizeof *in);
-        at += sizes[turn[k]];
-    }
+    memcpy(in, body->in, body->nconsts * sizeof *in);
+    regroup(body->in + body->nconsts, sizes, turn, n, in + body->nconsts);
     made->in = in;
     *out = made;
     return KILN_OK;
@@ -60,13 +65,7 @@ kiln_status kn_body_regroup_results(kiln_ctx *ctx, kn_arena *arena, const kn_jax
     kn_jaxpr *made = kn_arena_copy(arena, body, sizeof *body);
     kn_atom *to = KN_NEWN(arena, kn_atom, body->nout);
     KILN_TRY_MEM(ctx, made && to);
-    uint32_t at = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t start = 0;
-        for (uint32_t g = 0; g < turn[k]; g++) start += sizes[g];
-        memcpy(to + at, body->out + start, sizes[turn[k]] * sizeof *to);
-        at += sizes[turn[k]];
-    }
+    regroup(body->out, sizes, turn, n, to);
     made->out = to;
     *out = made;
     return KILN_OK;
@@ -164,18 +163,17 @@ static kiln_status widen_cond(kn_build *b, const kn_jaxpr *cond, const kiln_type
     return kn_build_finish(&inner, &result, 1, out);
 }
 
-/* Tangents that a carry has in any trip: those of the first carries, and those that the body makes of them. */
-static kiln_status loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *body, uint32_t before, uint32_t n, bool *nonzero, const kn_jaxpr **out,
-                                 bool *found)
+kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *body, uint32_t first, uint32_t n, bool *nonzero, const kn_jaxpr **out,
+                             bool *found)
 {
     bool *wanted = KN_NEWN(&b->prog->arena, bool, body->nout), again = true;
     KILN_TRY_MEM(b->ctx, wanted);
     while (again) {
         again = false;
-        for (uint32_t i = 0; i < n; i++) wanted[i] = nonzero[before + i];
+        for (uint32_t i = 0; i < n; i++) wanted[i] = nonzero[first + i];
         KILN_TRY(r->jvp(r, body, nonzero, wanted, out, found));
         for (uint32_t i = 0; i < n; i++)
-            if (found[i] && !nonzero[before + i]) nonzero[before + i] = again = true;
+            if (found[i] && !nonzero[first + i]) nonzero[first + i] = again = true;
     }
     return KILN_OK;
 }
@@ -192,7 +190,7 @@ static kiln_status jvp_while(KN_JVP_ARGS)
     KILN_TRY_MEM(b->ctx, nonzero && found && in && out && more);
     for (uint32_t i = 0; i < nb + n; i++) nonzero[i] = dx[c + i] != KN_SYMBOLIC_ZERO;
     const kn_jaxpr *body, *cond;
-    KILN_TRY(loop_tangents(r, b, p.body, nb, n, nonzero, &body, found));
+    KILN_TRY(kn_loop_tangents(r, b, p.body, nb, n, nonzero, &body, found));
     for (uint32_t i = 0; i < nb; i++) nbt += nonzero[i];
     for (uint32_t i = 0; i < n; i++)
         if (found[i]) more[nt++] = kn_out_type(j, e, i);

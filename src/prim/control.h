@@ -37,6 +37,10 @@ kiln_status kn_body_regroup(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body
                             const kn_jaxpr **out);
 kiln_status kn_body_regroup_results(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *body, const uint32_t *sizes, const uint32_t *turn, uint32_t n,
                                     const kn_jaxpr **out);
+/* The derivative of a loop's body, whose n carries are the arguments from `first` on. nonzero: arguments that have a tangent; carries that
+ * get one in some trip are added. */
+kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *body, uint32_t first, uint32_t n, bool *nonzero, const kn_jaxpr **out,
+                             bool *found);
 kiln_status kn_transpose_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
                                kn_atom *ct_in);
 

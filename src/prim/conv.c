@@ -277,18 +277,6 @@ static kiln_status batch_conv(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
 
 /* ---- derivatives ---- */
 
-static kiln_status jvp_conv(KN_JVP_ARGS)
-{
-    (void)r, (void)j, (void)y;
-    kn_low l = {b, KILN_OK};
-    for (uint32_t i = 0; i < 2; i++) {
-        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
-        kn_atom in[2] = {i ? x[0] : dx[0], i ? dx[1] : x[1]};
-        dy[0] = kn_derive_add(&l, dy[0], kn_low_op(&l, e->prim, e->params, in, 2));
-    }
-    return l.status;
-}
-
 /* Dimension `from` is (groups, rest): the groups become the major part of dimension `into`. */
 static kn_atom move_groups(kn_low *l, kn_atom a, uint32_t from, uint32_t into, int64_t groups)
 {
@@ -378,7 +366,7 @@ KILN_PRIM(conv_general_dilated) = {
     .loop = KN_LOOP_CONV,
     .type = type_conv,
     .eval = eval_conv,
-    .jvp = jvp_conv,
+    .jvp = kn_jvp_bilinear,
     .transpose = transpose_conv,
     .lower_complex = lower_complex_conv,
     .batch = batch_conv,

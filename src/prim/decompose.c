@@ -2,6 +2,7 @@
 /* Factorisations under JAX's names: what they make of LAPACK's routines. A status that is not good gives NaN. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/control.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -54,7 +55,7 @@ static kiln_status only_none(const kn_typing *t, const char *name)
     return KILN_OK;
 }
 
-static kiln_dtype real_of(kiln_dtype d) { return d == KILN_C64 ? KILN_F32 : d == KILN_C128 ? KILN_F64 : d; }
+static kiln_dtype real_of(kiln_dtype d) { return kiln_dtype_kind(d) == 'c' ? kn_part_dtype(d) : d; }
 
 /* ---- lowering ---- */
 
@@ -95,18 +96,12 @@ static kn_atom corner(kn_low *l, kn_atom x, int64_t rows, int64_t columns)
     return kn_low_op(l, &kn_prim_slice, params, &x, 1);
 }
 
-static kn_atom iota(kn_low *l, kiln_type t, uint32_t dim)
-{
-    kn_param params[] = {KN_INT(dim), KN_DTYPE(KILN_I32), KN_INTS(t.rank, t.dims), KN_NONE};
-    return kn_low_op(l, &kn_prim_iota, params, NULL, 0);
-}
-
 /* Zeros below the diagonal. */
 static kn_atom upper(kn_low *l, kn_atom x)
 {
     if (l->status != KILN_OK) return 0;
-    kiln_type t = kn_build_type(l->b, x);
-    kn_atom keep = kn_low2(l, &kn_prim_le, iota(l, t, t.rank - 2), iota(l, t, t.rank - 1));
+    kiln_type t = kn_build_type(l->b, x), at = {KILN_I32, t.rank, t.dims};
+    kn_atom keep = kn_low2(l, &kn_prim_le, kn_low_iota(l, at, t.rank - 2), kn_low_iota(l, at, t.rank - 1));
     return kn_low_select(l, keep, x, kn_low_fill(l, t, (kn_scalar){.c = {0, 0}}));
 }
 
@@ -197,7 +192,7 @@ static kn_atom exchange(kn_low *l, kn_atom pivots, kn_atom permutation, kn_atom 
     kiln_type t = kn_build_type(l->b, permutation);
     int64_t last = (int64_t)t.rank - 1, dims[KN_MAX_RANK];
     for (uint32_t d = 0; d < t.rank; d++) dims[d] = d + 1 == t.rank ? 1 : t.dims[d];
-    kn_atom at = iota(l, t, t.rank - 1), here = kn_low2(l, &kn_prim_eq, at, kn_low_widen(l, i, t));
+    kn_atom at = kn_low_iota(l, t, t.rank - 1), here = kn_low2(l, &kn_prim_eq, at, kn_low_widen(l, i, t));
     kn_atom there = kn_low2(l, &kn_prim_eq, at, spread(l, column(l, pivots, i), t));
     kn_atom x = spread(l, column(l, permutation, i), t);
     kn_atom sum = kn_low_op(l, &kn_prim_reduce_sum, (kn_param[]){KN_INTS(1, &last), KN_NONE},
@@ -212,7 +207,7 @@ static kiln_status lower_permutation(const kn_rules *r, kn_build *b, const kn_ja
     kiln_type pivots = kn_in_type(j, e, 0), t = kn_out_type(j, e, 0), i32 = KILN_SCALAR(KILN_I32);
     int64_t n = pivots.dims[pivots.rank - 1];
     kn_low l = {b, KILN_OK};
-    kn_atom start = iota(&l, t, t.rank - 1), in[3], out[2], lit;
+    kn_atom start = kn_low_iota(&l, t, t.rank - 1), in[3], out[2], lit;
     KILN_TRY(l.status);
     if (n == 0 || kiln_type_size(t) == 0) {
         y[0] = start;
@@ -234,7 +229,8 @@ static kiln_status lower_permutation(const kn_rules *r, kn_build *b, const kn_ja
         KILN_TRY(kn_build_finish(&own, out, which ? 2 : 1, &bodies[which]));
     }
     KILN_TRY(kn_build_literal(b, KILN_I32, (kn_scalar){.i = 0}, &lit));
-    kn_param params[] = {KN_JAXPR(bodies[1]), KN_INT(1), KN_JAXPR(bodies[0]), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS];
+    kn_while_params(params, bodies[0], 0, bodies[1], 1);
     KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, (kn_atom[]){x[0], lit, start}, 3, out, 2));
     y[0] = out[1];
     return KILN_OK;

@@ -166,11 +166,23 @@ kiln_status kn_jvp_linear(KN_JVP_ARGS)
     kn_atom few[16], *in = few;
     if (e->nin > 16) KILN_TRY_MEM(b->ctx, in = KN_NEWN(&b->prog->arena, kn_atom, e->nin));
     for (uint32_t i = 0; i < e->nin; i++) {
-        char k = kiln_dtype_kind(kn_in_type(j, e, i).dtype);
-        in[i] = k == 'f' || k == 'c' || k == '8' ? kn_derive_value(&l, dx[i], kn_in_type(j, e, i)) : x[i];
+        kiln_type t = kn_in_type(j, e, i);
+        in[i] = kn_has_tangent(t) ? kn_derive_value(&l, dx[i], t) : x[i];
     }
     KILN_TRY(l.status);
     return kn_build_eqn(b, e->prim, e->params, in, e->nin, dy, e->nout);
+}
+
+kiln_status kn_jvp_bilinear(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    kn_low l = {b, KILN_OK};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
+        kn_atom in[2] = {i ? x[0] : dx[0], i ? dx[1] : x[1]};
+        dy[0] = kn_derive_add(&l, dy[0], kn_low_op(&l, e->prim, e->params, in, 2));
+    }
+    return l.status;
 }
 
 kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, const kn_atom *x, const kn_atom *dx, const kn_atom *y, kn_atom *dy,

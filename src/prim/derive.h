@@ -38,6 +38,7 @@ kn_atom kn_derive_plus(kn_low *l, kn_atom a, double v);
 
 kiln_status kn_jvp_zero(KN_JVP_ARGS);   /* the derivative is zero where it exists: steps, comparisons */
 kiln_status kn_jvp_linear(KN_JVP_ARGS); /* linear in all operands that have tangents: the same equation of the tangents */
+kiln_status kn_jvp_bilinear(KN_JVP_ARGS); /* linear in each of two operands: the equation of one's tangent and the other, for both */
 
 typedef kn_atom (*kn_derivative)(kn_low *l, kn_atom g, kn_atom x, kn_atom y, kn_atom ans, kiln_dtype d);
 /* Elementwise: the sum over the operands of f[i](tangent). */

@@ -99,19 +99,6 @@ static kiln_status eval_dot(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kil
     return KILN_OK;
 }
 
-/* Bilinear. */
-static kiln_status jvp_dot(KN_JVP_ARGS)
-{
-    (void)r, (void)j, (void)y;
-    kn_low l = {b, KILN_OK};
-    for (uint32_t i = 0; i < 2; i++) {
-        if (dx[i] == KN_SYMBOLIC_ZERO) continue;
-        kn_atom in[2] = {i ? x[0] : dx[0], i ? dx[1] : x[1]};
-        dy[0] = kn_derive_add(&l, dy[0], kn_low_op(&l, e->prim, e->params, in, 2));
-    }
-    return l.status;
-}
-
 /* The dimensions of one side that are neither batch nor contracted, in order. */
 static uint32_t free_dims(const kn_dot_dims *d, uint32_t side, uint32_t rank, int64_t *out)
 {
@@ -239,7 +226,7 @@ KILN_PRIM(dot_general) = {
     .loop = KN_LOOP_DOT,
     .type = type_dot,
     .eval = eval_dot,
-    .jvp = jvp_dot,
+    .jvp = kn_jvp_bilinear,
     .transpose = transpose_dot,
     .lower_complex = kn_lower_complex_dot,
     .batch = batch_dot,

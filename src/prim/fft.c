@@ -181,8 +181,7 @@ static kiln_status call_fft(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, c
  * half spectrum's shape, of the real type. */
 static kn_atom twice(kn_low *l, kiln_type half, int64_t length, kiln_dtype d)
 {
-    int64_t axis = (int64_t)half.rank - 1;
-    kn_atom at = kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(KILN_I64), KN_INTS(half.rank, half.dims), KN_NONE}, NULL, 0);
+    kn_atom at = kn_low_iota(l, (kiln_type){KILN_I64, half.rank, half.dims}, half.rank - 1);
     kn_atom once = kn_low2(l, &kn_prim_eq, at, kn_low_num(l, KILN_I64, 0));
     if (length % 2 == 0) once = kn_low2(l, &kn_prim_or, once, kn_low2(l, &kn_prim_eq, at, kn_low_num(l, KILN_I64, (double)(length / 2))));
     return kn_low_select(l, once, kn_low_num(l, d, 1), kn_low_num(l, d, 2));

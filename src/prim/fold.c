@@ -182,7 +182,7 @@ static kiln_status lower_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     return l.status;
 }
 
-/* Sums of complex numbers: by both sides so. */
+/* Complex numbers are folded by their parts, in the interpreter too: it takes eval_fold unless this rule is another than `lower`. */
 static kiln_status lower_complex_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     return lower_fold(r, b, j, e, x, y);

@@ -138,19 +138,6 @@ void kn_index_start(const kn_index_dims *d, const kiln_array *indices, uint32_t 
 
 /* ---- each from the other ---- */
 
-static const char *const gather_keys[] = {"offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims",
-                                          "start_indices_batching_dims"};
-static const char *const scatter_keys[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
-                                           "scatter_indices_batching_dims"};
-
-static kn_param record_of(const kn_index_dims *d, bool scatter, kn_param *items)
-{
-    const kn_ints_list l[] = {d->window, d->collapsed, d->map, d->operand_batch, d->indices_batch};
-    for (uint32_t i = 0; i < 5; i++) items[i] = KN_INTS(l[i].n, l[i].v);
-    return (kn_param){.kind = KN_P_RECORD, .n = 5, .items = items, .name = scatter ? "ScatterDimensionNumbers" : "GatherDimensionNumbers",
-                      .keys = scatter ? scatter_keys : gather_keys};
-}
-
 /* Either side's dimension numbers, and the mode that does on this side what that one does with windows that do not lie inside:
  * without a promise kept, gather moves them inside and scatter leaves them out. */
 static kn_param dims_of(const kn_scatter_like *how, bool scatter, kn_index_dims *d)
@@ -166,19 +153,19 @@ static kn_param dims_of(const kn_scatter_like *how, bool scatter, kn_index_dims 
 kiln_status kn_build_scatter(kn_build *b, const kn_prim *p, const kn_scatter_like *how, kn_atom operand, kn_atom indices, kn_atom updates, kn_atom *out)
 {
     kn_index_dims d;
-    kn_param items[5];
+    kn_param items[KN_INDEX_LISTS];
     kn_param mode = dims_of(how, true, &d);
-    kn_param params[] = {record_of(&d, true, items), KN_BOOL(how->sorted), mode, KN_NONE, KN_BOOL(how->unique), KN_NONE, KN_NONE};
+    kn_param params[] = {kn_index_param(&d, true, items), KN_BOOL(how->sorted), mode, KN_NONE, KN_BOOL(how->unique), KN_NONE, KN_NONE};
     return kn_build_eqn(b, p, params, (kn_atom[]){operand, indices, updates}, 3, out, 1);
 }
 
 kiln_status kn_build_gather(kn_build *b, const kn_scatter_like *how, const int64_t *sizes, kn_atom operand, kn_atom indices, kn_atom *out)
 {
     kn_index_dims d;
-    kn_param items[5];
+    kn_param items[KN_INDEX_LISTS];
     kn_param mode = dims_of(how, false, &d);
     uint32_t rank = kn_build_type(b, operand).rank;
-    kn_param params[] = {record_of(&d, false, items), KN_INT(0), KN_BOOL(how->sorted), mode, KN_INTS(rank, sizes), KN_BOOL(how->unique)};
+    kn_param params[] = {kn_index_param(&d, false, items), KN_INT(0), KN_BOOL(how->sorted), mode, KN_INTS(rank, sizes), KN_BOOL(how->unique)};
     return kn_build_eqn(b, &kn_prim_gather, params, (kn_atom[]){operand, indices}, 2, out, 1);
 }
 
@@ -198,10 +185,10 @@ kiln_status kn_build_take(kn_build *b, kn_atom x, kn_atom indices, uint32_t axis
         return l.status;
     }
     if (t.rank + 1 > KN_MAX_RANK) return kn_fail(b->ctx, KILN_UNSUPPORTED, "an array of %u dimensions is indexed along one", t.rank);
-    kn_param wide[] = {KN_INTS(t.rank, at), KN_INTS(t.rank + 1, dims), KN_NONE}, mode = KN_TEXT("GatherScatterMode.PROMISE_IN_BOUNDS"), items[5];
+    kn_param wide[] = {KN_INTS(t.rank, at), KN_INTS(t.rank + 1, dims), KN_NONE}, mode = KN_TEXT("GatherScatterMode.PROMISE_IN_BOUNDS"), items[KN_INDEX_LISTS];
     KILN_TRY(kn_build_eqn(b, &kn_prim_broadcast_in_dim, wide, &indices, 1, &indices, 1));
     kn_index_dims d = {.collapsed = {&along, 1}, .map = {&along, 1}, .operand_batch = {others, n}, .indices_batch = {others, n}};
-    kn_param record = record_of(&d, false, items);
+    kn_param record = kn_index_param(&d, false, items);
     kn_scatter_like how = {&record, &mode, false, true};
     return kn_build_gather(b, &how, ones, x, indices, out);
 }

@@ -80,8 +80,7 @@ static void counters(kn_low *l, kiln_type shape, uint32_t own, kn_atom out[2])
     kn_atom sum = number(l, wide, 0);
     for (uint32_t i = 0; i < own; i++) {
         uint32_t d = shape.rank - 1 - i;
-        kn_param params[] = {KN_INT(d), KN_DTYPE(KILN_U64), KN_INTS(shape.rank, shape.dims), KN_NONE};
-        kn_atom index = kn_low_op(l, &kn_prim_iota, params, NULL, 0);
+        kn_atom index = kn_low_iota(l, wide, d);
         sum = kn_low2(l, &kn_prim_add, sum, kn_low2(l, &kn_prim_mul, index, number(l, wide, (uint64_t)step)));
         step = step * shape.dims[d];
     }

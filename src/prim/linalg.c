@@ -115,7 +115,7 @@ static kn_atom lower_part(kn_low *l, kn_atom a, kiln_type t, double share)
 {
     kn_atom at[2];
     for (uint32_t k = 0; k < 2; k++)
-        at[k] = kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(t.rank - 2 + k), KN_DTYPE(KILN_I64), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+        at[k] = kn_low_iota(l, (kiln_type){KILN_I64, t.rank, t.dims}, t.rank - 2 + k);
     kn_atom none = kn_derive_value(l, KN_SYMBOLIC_ZERO, t);
     kn_atom diagonal = kn_low_select(l, kn_low2(l, &kn_prim_eq, at[0], at[1]), kn_derive_times(l, a, share), none);
     return kn_low_select(l, kn_low2(l, &kn_prim_gt, at[0], at[1]), a, diagonal);
@@ -295,7 +295,7 @@ static kn_atom triangle(kn_low *l, const kn_eqn *e, kn_atom a, kiln_type t)
 {
     kn_atom at[2];
     for (uint32_t k = 0; k < 2; k++)
-        at[k] = kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(t.rank - 2 + k), KN_DTYPE(KILN_I64), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+        at[k] = kn_low_iota(l, (kiln_type){KILN_I64, t.rank, t.dims}, t.rank - 2 + k);
     bool lower = e->params[SOLVE_LOWER].b, unit = e->params[SOLVE_UNIT].b;
     const kn_prim *p = lower ? unit ? &kn_prim_gt : &kn_prim_ge : unit ? &kn_prim_lt : &kn_prim_le;
     return kn_low_select(l, kn_low2(l, p, at[0], at[1]), a, kn_derive_value(l, KN_SYMBOLIC_ZERO, t));

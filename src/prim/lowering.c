@@ -70,15 +70,17 @@ kn_atom kn_low_reshape(kn_low *l, kn_atom a, uint32_t rank, const int64_t *dims)
     return kn_low_op(l, &kn_prim_reshape, (kn_param[]){KN_NONE, KN_INTS(rank, dims), KN_NONE}, &a, 1);
 }
 
+kn_atom kn_low_iota(kn_low *l, kiln_type t, uint32_t axis)
+{
+    return kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(t.dtype), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+}
+
 kiln_status kn_low_inline(kn_build *b, const kn_jaxpr *body, const kn_eqn *call, const kn_atom *args, kn_atom *out)
 {
     kn_atom *map = KN_NEWN(&b->prog->arena, kn_atom, body->nvars);
     KILN_TRY_MEM(b->ctx, map);
-    for (uint32_t i = 0; i < body->nin; i++) {
-        if (i < body->nconsts && !body->consts[i]) KILN_TRY(kn_build_hole(b, kn_type_of(body, body->in[i]), &map[body->in[i]]));
-        else if (i < body->nconsts) KILN_TRY(kn_build_const(b, body->consts[i], &map[body->in[i]]));
-        else map[body->in[i]] = args[i - body->nconsts];
-    }
+    KILN_TRY(kn_build_consts(b, body, map));
+    for (uint32_t i = body->nconsts; i < body->nin; i++) map[body->in[i]] = args[i - body->nconsts];
     uint32_t scope = b->scope;
     kn_loc loc = b->loc;
     for (uint32_t k = 0; k < body->neqns; k++) {

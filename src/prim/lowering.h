@@ -15,6 +15,7 @@ kn_atom kn_low1(kn_low *l, const kn_prim *p, kn_atom a);
 kn_atom kn_low2(kn_low *l, const kn_prim *p, kn_atom a, kn_atom b);
 kn_atom kn_low_num(kn_low *l, kiln_dtype d, double v);                    /* a scalar literal */
 kn_atom kn_low_fill(kn_low *l, kiln_type t, kn_scalar v);                 /* an array of equal elements */
+kn_atom kn_low_iota(kn_low *l, kiln_type t, uint32_t axis);               /* an array of indices along a dimension */
 kn_atom kn_low_select(kn_low *l, kn_atom which, kn_atom yes, kn_atom no); /* which ? yes : no; scalar cases are widened */
 kn_atom kn_low_convert(kn_low *l, kn_atom a, kiln_dtype to);
 kn_atom kn_low_widen(kn_low *l, kn_atom scalar, kiln_type shape); /* a scalar to the shape */

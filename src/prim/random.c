@@ -183,7 +183,7 @@ static kn_atom state_from(kn_low *l, const kn_atom *words, kiln_type t)
 
 static kn_atom count_up(kn_low *l, int64_t n)
 {
-    return kn_low_op(l, &kn_prim_iota, (kn_param[]){KN_INT(0), KN_DTYPE(KILN_U64), KN_INTS(1, &n), KN_NONE}, NULL, 0);
+    return kn_low_iota(l, (kiln_type){KILN_U64, 1, &n}, 0);
 }
 
 /* Draws 0, 1, .. : two words each. */

@@ -115,13 +115,9 @@ static kiln_status jvp_reduce_prod(KN_JVP_ARGS)
     dims[kept] = n;
     kn_atom flat = kn_low_reshape(&l, kn_derive_turn(&l, x[0], order), kept + 1, dims);
     kn_atom g = kn_low_reshape(&l, kn_derive_turn(&l, dx[0], order), kept + 1, dims);
-    kn_atom others[2], one = kn_low_num(&l, t.dtype, 1);
+    kn_atom others[2];
     for (int back = 0; back < 2; back++) {
-        int64_t v[KN_MAX_RANK + 1][3] = {{0}};
-        kn_param items[KN_MAX_RANK + 1];
-        v[kept][0] = back ? -1 : 1, v[kept][1] = back ? 1 : -1;
-        for (uint32_t d = 0; d <= kept; d++) items[d] = KN_INTS(3, v[d]);
-        kn_atom moved = kn_low_op(&l, &kn_prim_pad, &KN_TUPLE(kept + 1, items), (kn_atom[]){flat, one}, 2);
+        kn_atom moved = kn_derive_before(&l, flat, kept, back, 1);
         others[back] = kn_low_op(&l, &kn_prim_cumprod, (kn_param[]){KN_INT(kept), KN_BOOL(back)}, &moved, 1);
     }
     kn_atom sum = kn_low2(&l, &kn_prim_mul, g, kn_low2(&l, &kn_prim_mul, others[0], others[1]));

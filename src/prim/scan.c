@@ -346,18 +346,12 @@ static kiln_status jvp_scan(KN_JVP_ARGS)
 {
     kn_scan_parts p = kn_scan_parts_of(e);
     kn_arena *arena = &b->prog->arena;
-    bool *nonzero = KN_NEWN(arena, bool, e->nin), *found = KN_NEWN(arena, bool, e->nout), *wanted = KN_NEWN(arena, bool, e->nout), again = true;
+    bool *nonzero = KN_NEWN(arena, bool, e->nin), *found = KN_NEWN(arena, bool, e->nout);
     kn_atom *in = KN_NEWN(arena, kn_atom, 2 * e->nin), *out = KN_NEWN(arena, kn_atom, 2 * e->nout);
-    KILN_TRY_MEM(b->ctx, nonzero && found && wanted && in && out);
+    KILN_TRY_MEM(b->ctx, nonzero && found && in && out);
     for (uint32_t i = 0; i < e->nin; i++) nonzero[i] = dx[i] != KN_SYMBOLIC_ZERO;
     const kn_jaxpr *body;
-    while (again) {
-        again = false;
-        for (uint32_t i = 0; i < p.carries; i++) wanted[i] = nonzero[p.consts + i];
-        KILN_TRY(r->jvp(r, p.body, nonzero, wanted, &body, found));
-        for (uint32_t i = 0; i < p.carries; i++)
-            if (found[i] && !nonzero[p.consts + i]) nonzero[p.consts + i] = again = true;
-    }
+    KILN_TRY(kn_loop_tangents(r, b, p.body, p.consts, p.carries, nonzero, &body, found));
     const uint32_t first[4] = {0, p.consts, p.consts + p.carries, e->nin};
     uint32_t sizes[6] = {p.consts, p.carries, p.xs, 0, 0, 0}, at = 0;
     kn_low l = {b, KILN_OK};

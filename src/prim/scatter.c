@@ -395,7 +395,7 @@ static kiln_status jvp_scatter(KN_JVP_ARGS)
         return l.status;
     }
     int64_t n = kiln_type_size(u);
-    kn_atom flat = kn_low_op(&l, &kn_prim_iota, (kn_param[]){KN_INT(0), KN_DTYPE(KILN_I32), KN_INTS(1, &n), KN_NONE}, NULL, 0);
+    kn_atom flat = kn_low_iota(&l, (kiln_type){KILN_I32, 1, &n}, 0);
     kn_atom own = kn_low_reshape(&l, kn_derive_plus(&l, flat, 1), ids.rank, ids.dims);
     kn_atom at = put_in(&l, e, e->prim, kn_derive_value(&l, KN_SYMBOLIC_ZERO, where), x[1], own);
     kn_atom stays = kn_low2(&l, &kn_prim_eq, back_from(&l, j, e, at, x[1]), own);
@@ -460,7 +460,8 @@ static kiln_status transpose_scatter_mul(KN_TRANSPOSE_ARGS)
 #define jvp_scatter_apply NULL
 #define transpose_scatter_apply NULL
 
-/* Complex elements combine as the rules of their operations say. */
+/* Complex elements combine as the rules of their operations say, in the interpreter too: it takes eval_scatter unless this rule is
+ * another than `lower`. */
 static kiln_status lower_complex_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     return lower_scatter(r, b, j, e, x, y);

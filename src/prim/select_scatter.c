@@ -160,8 +160,7 @@ static kiln_status lower_choice(kn_low *l, const choosing *c, kiln_type type, ki
 {
     int64_t n = kiln_type_size(type);
     kn_atom padded[2], acc[2];
-    kn_param params[] = {KN_INT(0), KN_DTYPE(KILN_I64), KN_INTS(1, &n), KN_NONE};
-    kn_atom place = kn_low_reshape(l, kn_low_op(l, &kn_prim_iota, params, NULL, 0), type.rank, type.dims);
+    kn_atom place = kn_low_reshape(l, kn_low_iota(l, (kiln_type){KILN_I64, 1, &n}, 0), type.rank, type.dims);
     kn_scalar zero = {.c = {0, 0}};
     padded[0] = kn_low_window_pad(l, &c->w, x, kn_low_fill(l, KILN_SCALAR(type.dtype), zero));
     padded[1] = kn_low_window_pad(l, &c->w, place, kn_low_num(l, KILN_I64, -1));

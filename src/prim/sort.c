@@ -89,16 +89,16 @@ static kiln_status jvp_sort(KN_JVP_ARGS)
     (void)r;
     kn_low l = {b, KILN_OK};
     kiln_type t = kn_in_type(j, e, 0);
-    int64_t axis = e->params[SORT_DIMENSION].i;
+    uint32_t axis = (uint32_t)e->params[SORT_DIMENSION].i;
     kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, 2 * e->nin + 2), *out = in + e->nin + 1;
     KILN_TRY_MEM(b->ctx, in);
     memcpy(in, x, e->nin * sizeof *in);
-    in[e->nin] = kn_low_op(&l, &kn_prim_iota, (kn_param[]){KN_INT(axis), KN_DTYPE(KILN_I32), KN_INTS(t.rank, t.dims), KN_NONE}, NULL, 0);
+    in[e->nin] = kn_low_iota(&l, (kiln_type){KILN_I32, t.rank, t.dims}, axis);
     KILN_TRY(l.status);
     KILN_TRY(kn_build_eqn(b, e->prim, e->params, in, e->nin + 1, out, e->nin + 1));
     memcpy(y, out, e->nin * sizeof *y);
     for (uint32_t i = 0; i < e->nin; i++)
-        if (dx[i] != KN_SYMBOLIC_ZERO) KILN_TRY(kn_build_take(b, dx[i], out[e->nin], (uint32_t)axis, &dy[i]));
+        if (dx[i] != KN_SYMBOLIC_ZERO) KILN_TRY(kn_build_take(b, dx[i], out[e->nin], axis, &dy[i]));
     return KILN_OK;
 }
 

@@ -67,7 +67,7 @@ static kn_atom d_abs(kn_low *l, kn_atom g, kn_atom x, kn_atom y, kn_atom ans, ki
 {
     (void)y;
     if (kiln_dtype_kind(d) != 'c') return D_MUL(g, kn_low_select(l, kn_low2(l, &kn_prim_ge, x, D_NUM(0)), D_NUM(1), D_NUM(-1)));
-    kiln_dtype part = d == KILN_C64 ? KILN_F32 : KILN_F64;
+    kiln_dtype part = kn_part_dtype(d);
     kn_atom zero = kn_low2(l, &kn_prim_eq, ans, kn_low_num(l, part, 0));
     kn_atom size = kn_low_convert(l, kn_low_select(l, zero, kn_low_num(l, part, 1), ans), d);
     kn_atom turned = kn_low_op(l, &kn_prim_conj, &KN_DTYPE(d), &x, 1);
@@ -225,8 +225,7 @@ static kiln_status type_convert(kn_typing *t)
 
 static kiln_status jvp_convert(KN_JVP_ARGS)
 {
-    char to = kiln_dtype_kind(e->params[0].dtype);
-    return to == 'f' || to == 'c' || to == '8' ? kn_jvp_linear(r, b, j, e, x, dx, y, dy) : KILN_OK;
+    return kn_has_tangent(kn_out_type(j, e, 0)) ? kn_jvp_linear(r, b, j, e, x, dx, y, dy) : KILN_OK;
 }
 static kiln_status transpose_convert(KN_TRANSPOSE_ARGS)
 {

@@ -93,7 +93,7 @@ static kiln_status run(walk *w, const bool *linear, const bool *ct_nonzero, cons
     w->ct = KN_NEWN(arena, kn_atom, j->nvars);
     KILN_TRY_MEM(w->r->ctx, outs && ct && w->map && w->ct);
     for (uint32_t i = 0; i < j->nvars; i++) w->ct[i] = KN_SYMBOLIC_ZERO;
-    KILN_TRY(kn_open_consts(&w->b, j, w->map));
+    KILN_TRY(kn_build_consts(&w->b, j, w->map));
     for (uint32_t i = 0; i < nargs; i++) {
         kn_atom a = j->in[j->nconsts + i];
         w->map[a] = KN_LINEAR;

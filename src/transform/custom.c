@@ -41,7 +41,7 @@ static kiln_status fits(const giver *g, const char *name, const char *what, cons
     for (uint32_t q = 0; q < nw; q++)
         for (uint32_t i = 0; i < w[q].n; i++) {
             kiln_type t = kn_type_of(w[q].j, w[q].v[i]);
-            if (w[q].floats && !kn_is_float(t)) continue;
+            if (w[q].floats && !kn_has_tangent(t)) continue;
             if (k < n && kiln_type_equal(kn_type_of(rule, have[k]), t)) {
                 k++;
                 continue;

@@ -28,7 +28,6 @@ kiln_status kn_memo_add(const kn_rules *r, kn_made d, kn_made **out);
 
 /* ---- pieces ---- */
 
-kiln_status kn_open_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map); /* the constants of j in another builder */
 
 /* r->jvp and r->transpose. */
 kiln_status kn_jvp_body(const kn_rules *r, const kn_jaxpr *j, const bool *nonzero, const bool *wanted, const kn_jaxpr **out, bool *nonzero_out);

@@ -139,7 +139,7 @@ kiln_status kn_pull_back_body(const kn_rules *r, const kn_jaxpr *j, const bool *
 static bool *float_args(const kn_rules *r, const kn_jaxpr *j)
 {
     bool *which = flags(r, kn_nargs(j));
-    for (uint32_t i = 0; which && i < kn_nargs(j); i++) which[i] = kn_is_float(arg_type(j, i));
+    for (uint32_t i = 0; which && i < kn_nargs(j); i++) which[i] = kn_has_tangent(arg_type(j, i));
     return which;
 }
 
@@ -172,7 +172,7 @@ kiln_status kn_vjp(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out)
     KILN_TRY_MEM(r->ctx, x = arguments(r, j, map));
     for (uint32_t i = 0; i < j->nout; i++) {
         ct[i] = KN_SYMBOLIC_ZERO;
-        if (kn_is_float(out_type(j, i))) KILN_TRY(kn_build_input(&b, out_type(j, i), &ct[i]));
+        if (kn_has_tangent(out_type(j, i))) KILN_TRY(kn_build_input(&b, out_type(j, i), &ct[i]));
     }
     KILN_TRY(pull_back(r, &b, j, x, which, ct, NULL, ct_in));
     uint32_t n = 0;
@@ -410,7 +410,7 @@ kiln_status kn_jacobian(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wr
     KILN_TRY(reverse ? lines(&c, which) : columns(&c));
     uint32_t m = 0;
     for (uint32_t q = 0; q < j->nout; q++) {
-        if (!kn_is_float(out_type(j, q))) continue;
+        if (!kn_has_tangent(out_type(j, q))) continue;
         for (uint32_t k = 0; k < n; k++) {
             kn_atom a = c.out[q * n + k];
             if (a == KN_SYMBOLIC_ZERO) {

@@ -14,7 +14,7 @@ typedef struct walk {
 
 static kn_atom tangent_of(const walk *w, kn_atom a)
 {
-    return kn_is_literal(a) || !kn_is_float(kn_type_of(w->j, a)) ? KN_SYMBOLIC_ZERO : w->tangent[a];
+    return kn_is_literal(a) || !kn_has_tangent(kn_type_of(w->j, a)) ? KN_SYMBOLIC_ZERO : w->tangent[a];
 }
 
 static kiln_status check(walk *w, const kn_eqn *e, kn_atom dy, uint32_t k)
@@ -44,7 +44,7 @@ static kiln_status jvp_eqn(walk *w, const kn_eqn *e)
     for (uint32_t i = 0; i < e->nout; i++) dy[i] = KN_SYMBOLIC_ZERO;
     KILN_TRY(e->prim->jvp(w->r, &w->b, w->j, e, x, dx, y, dy));
     for (uint32_t i = 0; i < e->nout; i++) {
-        bool real = dy[i] != KN_SYMBOLIC_ZERO && kn_is_float(w->j->vars[e->out[i]].type);
+        bool real = dy[i] != KN_SYMBOLIC_ZERO && kn_has_tangent(w->j->vars[e->out[i]].type);
         if (real) KILN_TRY(check(w, e, dy[i], i));
         w->map[e->out[i]] = y[i];
         w->tangent[e->out[i]] = real ? dy[i] : KN_SYMBOLIC_ZERO;
@@ -69,7 +69,7 @@ static kiln_status run(walk *w, const bool *nonzero, const bool *wanted, const k
         outs[i] = kn_build_map(&w->b, j, j->out[i], w->map, &s);
         KILN_TRY(s);
         kn_atom t = tangent_of(w, j->out[i]);
-        nonzero_out[i] = t != KN_SYMBOLIC_ZERO || (wanted && wanted[i] && kn_is_float(kn_type_of(j, j->out[i])));
+        nonzero_out[i] = t != KN_SYMBOLIC_ZERO || (wanted && wanted[i] && kn_has_tangent(kn_type_of(j, j->out[i])));
         if (!nonzero_out[i]) continue;
         if (t == KN_SYMBOLIC_ZERO) KILN_TRY(kn_zeros(&w->b, kn_type_of(j, j->out[i]), &t));
         outs[n++] = t;

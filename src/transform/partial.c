@@ -159,7 +159,7 @@ static kiln_status open(kn_partial *p, const bool *unknown)
     p->put_off = KN_NEWN(arena, bool, j->nvars);
     KILN_TRY_MEM(p->r->ctx, p->in_known && p->in_unknown && p->put_off);
     for (uint32_t i = 0; i < j->nvars; i++) p->in_known[i] = p->in_unknown[i] = KN_NO_ATOM;
-    KILN_TRY(kn_open_consts(&p->known, j, p->in_known));
+    KILN_TRY(kn_build_consts(&p->known, j, p->in_known));
     for (uint32_t i = 0; i < kn_nargs(j); i++) {
         kn_atom a = j->in[j->nconsts + i];
         p->put_off[a] = unknown[i];

@@ -14,17 +14,8 @@ kiln_status kn_open(const kn_rules *r, kn_build *b, const kn_jaxpr *j, kn_atom *
 {
     kn_build_init(b, r->ctx, r->prog);
     KILN_TRY_MEM(r->ctx, *map = KN_NEWN(&r->prog->arena, kn_atom, j->nvars));
-    KILN_TRY(kn_open_consts(b, j, *map));
+    KILN_TRY(kn_build_consts(b, j, *map));
     for (uint32_t i = j->nconsts; i < j->nin; i++) KILN_TRY(kn_build_input(b, kn_type_of(j, j->in[i]), &(*map)[j->in[i]]));
-    return KILN_OK;
-}
-
-kiln_status kn_open_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map)
-{
-    for (uint32_t i = 0; i < j->nconsts; i++) {
-        if (j->consts[i]) KILN_TRY(kn_build_const(b, j->consts[i], &map[j->in[i]]));
-        else KILN_TRY(kn_build_hole(b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
-    }
     return KILN_OK;
 }
 

@@ -6,12 +6,6 @@
 
 #include "ir/prim.h"
 
-static inline bool kn_is_float(kiln_type t)
-{
-    char k = kiln_dtype_kind(t.dtype);
-    return k == 'f' || k == 'c' || k == '8';
-}
-
 /* The functions of this folder for rules; the program is one that may be added to. */
 kiln_status kn_rules_init(kn_rules *r, kiln_ctx *ctx, kn_prog *prog);
 

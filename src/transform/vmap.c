@@ -140,7 +140,7 @@ static kiln_status start(walk *w, const kn_rules *r, const kn_jaxpr *j, int64_t 
     w->axis = KN_NEWN(&r->prog->arena, int, j->nvars);
     KILN_TRY_MEM(r->ctx, w->map && w->axis);
     for (uint32_t i = 0; i < j->nvars; i++) w->axis[i] = KN_NO_LANES;
-    return kn_open_consts(&w->b, j, w->map);
+    return kn_build_consts(&w->b, j, w->map);
 }
 
 static kiln_status result_of(walk *w, uint32_t i, kn_atom *out, bool *lanes)

@@ -41,7 +41,7 @@ static kiln_status indices(const kn_rules *r, const kn_jaxpr *j, const word *w, 
         uint32_t k = 0;
         KILN_TRY(index_of(r, j, w, w->arg[i], &k));
         (*out)[i] = k;
-        if (!kn_is_float(kn_type_of(j, j->in[j->nconsts + k])))
+        if (!kn_has_tangent(kn_type_of(j, j->in[j->nconsts + k])))
             return kn_fail(r->ctx, KILN_DTYPE, "transform: %s in operand %u, which is %s; only floats have derivatives", w->name, k,
                            kn_type_show(kn_type_of(j, j->in[j->nconsts + k])).s);
     }
