@@ -126,6 +126,9 @@ bench_peer *bench_peer_start(const char *const *argv, char *why, size_t why_byte
 /* Takes over `ask`. NULL when the peer has died, does not answer in time or answers {"error": ...}; `why` says it. */
 json_t *bench_peer_ask(bench_peer *p, json_t *ask, char *why, size_t why_bytes);
 void bench_peer_stop(bench_peer *p);
+/* Starts peers/SCRIPT with the Python of the peers' environment. What it says of itself, to be freed; NULL: it is left out, and `row` of
+ * the table says why. *out is to be stopped in any case. */
+json_t *bench_peer_python(bench *b, const char *script, const char *row, bench_peer **out);
 
 /* ---- facts ---- */
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_BUFFERS = 6, MOST_VALUES = 1000 };
 
@@ -171,28 +170,6 @@ static bool jax_agrees(micro *s)
     return near;
 }
 
-static json_t *start_jax(micro *s, const char *row)
-{
-    char python[4096], script[4096], why[512];
-    const char *venv = getenv("KILN_PEER_VENV"), *home = getenv("HOME");
-    if (!bench_wants_peers(s->b)) {
-        bench_skip(s->b, row, "--no-peers");
-        return NULL;
-    }
-    if (venv && *venv) snprintf(python, sizeof python, "%s/bin/python", venv);
-    else snprintf(python, sizeof python, "%s/.cache/kiln/peers/bin/python", home ? home : "");
-    if (access(python, X_OK) != 0) {
-        bench_skip(s->b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", python);
-        return NULL;
-    }
-    snprintf(script, sizeof script, "%s/peers/jax_cpu.py", bench_folder(s->b));
-    const char *const argv[] = {python, script, NULL};
-    s->peer = bench_peer_start(argv, why, sizeof why);
-    json_t *hello = s->peer ? bench_peer_ask(s->peer, json_pack("{s:s}", "do", "hello"), why, sizeof why) : NULL;
-    if (!hello) bench_skip(s->b, row, "%s", why);
-    return hello;
-}
-
 /* ---- one program ---- */
 
 static void time_all(micro *s)
@@ -214,7 +191,7 @@ static void time_all(micro *s)
                              .seconds = 0.2},
                NULL);
     snprintf(row, sizeof row, "%s, against JAX", s->p->what);
-    json_t *hello = start_jax(s, row);
+    json_t *hello = bench_peer_python(s->b, "jax_cpu.py", row, &s->peer);
     if (hello && jax_agrees(s))
         bench_time(s->b,
                    &(bench_pair){.row = row,
@@ -250,11 +227,12 @@ static void run_program(bench *b, const program *p)
     else {
         s.nin = kiln_prog_n_inputs(s.prog);
         s.nout = kiln_prog_n_outputs(s.prog);
-        if (s.nin + s.nout > MOST_BUFFERS || !make_buffers(&s)) bench_fail(b, "no memory");
+        if (s.nin + s.nout > MOST_BUFFERS) bench_fail(b, "%s: more than %d inputs and outputs", p->name, MOST_BUFFERS);
+        else if (!make_buffers(&s)) bench_fail(b, "no memory");
         else if (same_as_limit(&s)) time_all(&s);
     }
     free(s.scratch);
-    for (uint32_t k = 0; k < MOST_BUFFERS; k++) {
+    for (uint32_t k = 0; k < MOST_BUFFERS; k++) { /* inputs are those of both sides */
         if (k >= s.nin) free(s.theirs[k]);
         free(s.mine[k]);
     }

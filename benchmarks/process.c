@@ -182,3 +182,26 @@ void bench_peer_stop(bench_peer *p)
     free(p->line);
     free(p);
 }
+
+json_t *bench_peer_python(bench *b, const char *script, const char *row, bench_peer **out)
+{
+    char python[4096], path[4096], why[512];
+    const char *venv = getenv("KILN_PEER_VENV"), *home = getenv("HOME");
+    *out = NULL;
+    if (!bench_wants_peers(b)) {
+        bench_skip(b, row, "--no-peers");
+        return NULL;
+    }
+    if (venv && *venv) snprintf(python, sizeof python, "%s/bin/python", venv);
+    else snprintf(python, sizeof python, "%s/.cache/kiln/peers/bin/python", home ? home : "");
+    if (access(python, X_OK) != 0) {
+        bench_skip(b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", python);
+        return NULL;
+    }
+    snprintf(path, sizeof path, "%s/peers/%s", bench_folder(b), script);
+    const char *const argv[] = {python, path, NULL};
+    *out = bench_peer_start(argv, why, sizeof why);
+    json_t *hello = *out ? bench_peer_ask(*out, json_pack("{s:s}", "do", "hello"), why, sizeof why) : NULL;
+    if (!hello) bench_skip(b, row, "%s", why);
+    return hello;
+}

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     LOOP_STEPS = 100000,
@@ -279,39 +278,11 @@ static bool peer_values(graph_bench *s, const json_t *reference)
     return near;
 }
 
-/* Python of the peers' environment; false: there is none. */
-static bool peer_python(char *out, size_t bytes)
-{
-    const char *venv = getenv("KILN_PEER_VENV"), *home = getenv("HOME");
-    if (venv && *venv) snprintf(out, bytes, "%s/bin/python", venv);
-    else snprintf(out, bytes, "%s/.cache/kiln/peers/bin/python", home ? home : "");
-    return access(out, X_OK) == 0;
-}
-
-/* The versions that answer, to be freed; NULL: the peer is left out, and the table says why. */
-static json_t *start_peer(graph_bench *s)
-{
-    char python[4096], script[4096], why[512], row[128];
-    snprintf(row, sizeof row, "%s against MADDENING", s->c->name);
-    if (!bench_wants_peers(s->b)) {
-        bench_skip(s->b, row, "--no-peers");
-        return NULL;
-    }
-    if (!peer_python(python, sizeof python)) {
-        bench_skip(s->b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", python);
-        return NULL;
-    }
-    const char *const argv[] = {python, spine_path(s->b, "peers/maddening.py", script), NULL};
-    s->peer = bench_peer_start(argv, why, sizeof why);
-    json_t *hello = s->peer ? bench_peer_ask(s->peer, json_pack("{s:s}", "do", "hello"), why, sizeof why) : NULL;
-    if (!hello) bench_skip(s->b, row, "%s", why);
-    return hello;
-}
-
 static void against_peer(graph_bench *s, const json_t *reference, const bench_side *steps, const bench_side *loop)
 {
-    json_t *hello = start_peer(s);
     char row[128];
+    snprintf(row, sizeof row, "%s against MADDENING", s->c->name);
+    json_t *hello = bench_peer_python(s->b, "maddening.py", row, &s->peer);
     if (hello && peer_values(s, reference)) {
         snprintf(row, sizeof row, "%s, one step call", s->c->name);
         bench_time(s->b,

@@ -2,6 +2,7 @@
 # libkiln-llvm.so: the only part that knows LLVM. Linked with the static archives, hidden symbols and section
 # collection, so that it loads in milliseconds and cannot meet an LLVM that the host program has loaded.
 find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config-20 llvm-config REQUIRED)
+execute_process(COMMAND ${LLVM_CONFIG} --version OUTPUT_VARIABLE LLVM_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE LLVM_INCLUDE OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs x86codegen analysis target OUTPUT_VARIABLE LLVM_LIBS OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE LLVM_LIBDIR OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -17,5 +18,6 @@ if(llvm_sources)
     target_link_libraries(kiln-llvm PRIVATE kiln-flags)
     target_include_directories(kiln-llvm SYSTEM PRIVATE ${LLVM_INCLUDE})
     target_link_options(kiln-llvm PRIVATE -L${LLVM_LIBDIR} -fuse-ld=lld -Wl,--gc-sections "-Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/module.map" -Wl,-O1 -Wl,-s)
+    set_target_properties(kiln-llvm PROPERTIES LINK_DEPENDS "${CMAKE_SOURCE_DIR}/cmake/module.map")
     target_link_libraries(kiln-llvm PRIVATE ${LLVM_LIBS} ${LLVM_SYSTEM} stdc++)
 endif()

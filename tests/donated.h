@@ -20,7 +20,7 @@ static kiln_status call_donated(kiln_ctx *ctx, const kiln_prog *p, const kiln_ex
     uint32_t nin = kiln_prog_n_inputs(p), nout = kiln_prog_n_outputs(p);
     kiln_array *copy[DONATED_INPUTS];
     bool taken[DONATED_INPUTS] = {false};
-    kiln_status s = KILN_OK;
+    assert_true(nin <= DONATED_INPUTS);
     for (uint32_t i = 0; i < nin; i++) {
         assert_ok(ctx, kiln_array_create(ctx, in[i]->type, &copy[i]));
         if (in[i]->bytes) memcpy(copy[i]->data, in[i]->data, in[i]->bytes);
@@ -34,7 +34,7 @@ static kiln_status call_donated(kiln_ctx *ctx, const kiln_prog *p, const kiln_ex
         }
         if (!got[i]) assert_ok(ctx, kiln_array_create(ctx, t, &got[i]));
     }
-    s = kiln_exec_call_into(ctx, f, copy, got);
+    kiln_status s = kiln_exec_call_into(ctx, f, copy, got);
     *kept = true;
     for (uint32_t i = 0; i < nin; i++) {
         *kept = *kept && (may_give(mask, i) || in[i]->bytes == 0 || memcmp(copy[i]->data, in[i]->data, in[i]->bytes) == 0);

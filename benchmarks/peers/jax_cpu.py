@@ -19,6 +19,8 @@ import sys
 import time
 import warnings
 
+from peer import serve
+
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -113,17 +115,5 @@ def timed(ask):
 ACTIONS = {"hello": hello, "values": values, "time": timed}
 
 
-def main():
-    out = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what the packages print must not mix with the answers
-    for line in sys.stdin:
-        try:
-            ask = json.loads(line)
-            answer = ACTIONS[ask["do"]](ask)
-        except Exception as problem:  # the runner reports it and goes on with its other cases
-            answer = {"error": f"{type(problem).__name__}: {problem}".splitlines()[0]}
-        out.write(json.dumps(answer) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    serve(ACTIONS)

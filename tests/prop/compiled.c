@@ -5,6 +5,7 @@
 #include "ir/prim.h"
 #include "kiln/exec.h"
 #include "prim/sample.h"
+#include "same.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,25 +15,6 @@
 
 static const int64_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 1000};
 static const unsigned widths[] = {64, 128, 256, 512};
-
-static bool same_part(double x, double y) { return (x != x && y != y) || memcmp(&x, &y, sizeof x) == 0; }
-
-/* Two NaNs are equal (numerics 10), also as parts of complex numbers; everything else is compared as bits. */
-static bool same(const kiln_array *a, const kiln_array *b, int64_t *where)
-{
-    if (!kiln_type_equal(a->type, b->type)) return false;
-    int64_t n = kiln_type_size(a->type);
-    size_t w = kiln_dtype_bytes(a->type.dtype);
-    for (int64_t k = 0; k < n; k++) {
-        *where = k;
-        if (memcmp((char *)a->data + (size_t)k * w, (char *)b->data + (size_t)k * w, w) == 0) continue;
-        kn_scalar x = kn_scalar_load(a->type.dtype, a->data, k), y = kn_scalar_load(b->type.dtype, b->data, k);
-        bool nans = strchr("f8", kiln_dtype_kind(a->type.dtype)) && x.f != x.f && y.f != y.f;
-        bool parts = kiln_dtype_kind(a->type.dtype) == 'c' && same_part(x.c[0], y.c[0]) && same_part(x.c[1], y.c[1]);
-        if (!nans && !parts) return false;
-    }
-    return true;
-}
 
 static bool compare(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, const kiln_compile_opts *o, kiln_array *const *want, char *why,
                     size_t why_bytes)
@@ -47,7 +29,7 @@ static bool compare(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, co
         good = true;
         for (uint32_t i = 0; i < n && good; i++) {
             int64_t at = 0;
-            good = same(got[i], want[i], &at);
+            good = same_array(got[i], want[i], &at);
             if (!good) snprintf(why, why_bytes, "output %u differs at element %lld", i, (long long)at);
         }
     }

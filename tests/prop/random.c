@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise 2 on whole programs: random ones over every primitive, with loops and branches inside one another, give the same bits
- * interpreted and compiled, under several options, and leave alone the inputs that are not donated. Seeds are fixed, and more come from the commit, so that every commit meets
- * programs of its own. A program that fails is made smaller while it fails, and printed.
+ * interpreted and compiled, under several options, and leave alone the inputs that are not donated. Seeds are fixed, and more come
+ * from the commit, so that every commit meets programs of its own. A program that fails is made smaller while it fails, and printed.
  *   KILN_TEST_PROGRAMS=N  programs of each kind of seed (default 100)      KILN_TEST_SEED=S  only the program of this seed */
 #include "donated.h"
 #include "random_loops.h"

@@ -50,9 +50,9 @@ for f in "$HOME/.cache/kiln"/*; do printf 'nonsense' > "$f"; done
 cmp "$work/cold.npz" "$work/damaged.npz" || fail "other results from a damaged folder"
 
 # Sixteen at once on an empty folder.
-i=0
-while [ $i -lt 16 ]; do "$KILN" run "$graph" --steps 5 -v --cache "$work/race" > /dev/null 2> "$work/race.$i" & i=$((i + 1)); done
-wait
+i=0 pids=
+while [ $i -lt 16 ]; do "$KILN" run "$graph" --steps 5 -v --cache "$work/race" > /dev/null 2> "$work/race.$i" & pids="$pids $!"; i=$((i + 1)); done
+for pid in $pids; do wait "$pid" || fail "one of sixteen processes fails: $(cat "$work"/race.*)"; done
 kept=$(cat "$work"/race.* | sed -n 's/.*, \([0-9]*\) kept.*/\1/p' | awk '{ n += $1 } END { print n }')
 [ "$kept" = "$(ls "$work/race"/*.kiln | wc -l)" ] || fail "sixteen processes kept $kept entries"
 [ $failures -eq 0 ] || exit 1

@@ -59,6 +59,20 @@ static void counters(void **state)
     kiln_prog_release(p);
 }
 
+/* Tangents of integers have the type float0, which has no elements to compute with. */
+static void refuses_types(void **state)
+{
+    static const char text[] = "{ lambda ; a:float0[3] b:f32[]. let c:f32[] = neg b in (c, a) }";
+    kiln_ctx *ctx = *state;
+    kiln_prog *p;
+    kiln_exec *f;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, sizeof text - 1, "t.jaxpr", &p));
+    assert_int_equal(kiln_compile(ctx, p, NULL, &f), KILN_UNSUPPORTED);
+    assert_says(ctx, "compile: an input or constant of type float0[3]; accepted: bool, integers, floats, complex numbers");
+    assert_null(f);
+    kiln_prog_release(p);
+}
+
 /* Every stage of every compile, numbered and named. */
 static void dumps(void **state)
 {
@@ -159,6 +173,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(levels_by_cost, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(stages, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(counters, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(refuses_types, test_setup, test_teardown),
         cmocka_unit_test(dumps),
         cmocka_unit_test(dumps_that_fail),
         cmocka_unit_test(nth_allocation),
