@@ -69,7 +69,8 @@ static kiln_type *types_of_params(kn_hmake *m, const kn_htext_comp *c, uint32_t 
     return types;
 }
 
-void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args)
+void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args,
+                     uint32_t nargs)
 {
     const kn_htext_comp *c = kn_htext_find(m->h, name);
     uint32_t n = 0;
@@ -79,6 +80,12 @@ void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k
     }
     kiln_type *types = types_of_params(m, c, &n);
     if (m->x.status != KILN_OK) return;
+    bool fits = !args || nargs == n;
+    for (uint32_t a = 0; args && fits && a < n; a++) fits = kiln_type_equal(kn_xtype_of(&m->x, args[a]), types[a]);
+    if (!fits) {
+        kn_hmake_fail(m, i, KILN_INVALID, "%.*s is not given what its parameters are", KN_SPAN_ARG(name));
+        return;
+    }
     kn_xopen o = kn_xopen_region(&m->x, op, k, nregions, types, args ? 0 : n);
     uint32_t *own = KN_NEWN(m->h->arena, uint32_t, n);
     KN_XCHECK(&m->x, own);
