@@ -73,6 +73,24 @@ void kn_xset(kn_export *x, const kn_eqn *e, const kn_mop *op)
     for (uint32_t i = 0; i < e->nout; i++) kn_xset1(x, e, i, op->out + i);
 }
 
+bool kn_xends_of(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, uint32_t captured, kn_xends *n)
+{
+    n->nin = e->nin - captured;
+    n->in = KN_NEWN(x->arena, uint32_t, n->nin);
+    n->out = KN_NEWN(x->arena, kiln_type, e->nout);
+    KN_XCHECK(x, n->in && n->out);
+    if (x->status != KILN_OK) return false;
+    for (uint32_t i = 0; i < n->nin; i++) n->in[i] = kn_xatom(x, e->in[captured + i]);
+    for (uint32_t i = 0; i < e->nout; i++) n->out[i] = j->vars[e->out[i]].type;
+    return x->status == KILN_OK;
+}
+
+void kn_xplain(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
+{
+    kn_xends n;
+    if (kn_xends_of(x, j, e, 0, &n)) kn_xset(x, e, kn_xop(x, row->name, n.in, n.nin, n.out, e->nout));
+}
+
 /* ---- atoms ---- */
 
 bool kn_xis_wide(const kn_export *x, kn_atom a)
@@ -172,7 +190,7 @@ static void constants(kn_export *x, uint32_t k)
     }
 }
 
-/* Every location once. */
+/* The equation's place and scope, with its primitive's name; NULL: it has neither. */
 static const kn_mloc *location(kn_export *x, const kn_eqn *e)
 {
     const kn_prog *p = x->prog;
@@ -321,13 +339,6 @@ void kn_xcombine_region(kn_export *x, kn_mop *op, const char *name, kiln_dtype d
 
 /* ---- functions ---- */
 
-static bool name_taken(const kn_export *x, const char *name)
-{
-    for (uint32_t i = 0; i < x->m->funcs.n; i++)
-        if (kn_span_is(x->m->funcs.v[i]->name, name)) return true;
-    return false;
-}
-
 /* Letters, digits and _ . of a name; what else stands in it becomes _. */
 static const char *clean_name(kn_export *x, const char *name)
 {
@@ -374,9 +385,11 @@ static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
     KN_XCHECK(x, f && types && results && attrs && out);
     if (x->status != KILN_OK) return NULL;
     *f = (kn_mfunc){.name = kn_xspan(name), .at = "", .is_private = x->m->funcs.n > 0, .has_body = true, .nargs = n, .nresults = j->nout,
-                    .results = results, .arg_attrs = attrs, .result_attrs = attrs + n, .index = x->m->funcs.n};
+                    .results = results, .arg_attrs = attrs, .result_attrs = attrs + n};
     kn_xfunc known = {j, f};
-    KN_XCHECK(x, kn_push(x->arena, &x->m->funcs, f) && kn_push(x->arena, &x->funcs, known));
+    kn_xfail(x, kn_mfunc_add(x->m, f));
+    KN_XCHECK(x, kn_push(x->arena, &x->funcs, known));
+    if (x->status != KILN_OK) return NULL;
     /* the state of the function around is put aside: callees are made where they are first called */
     kn_export saved = *x;
     kn_xframe frame;
@@ -411,7 +424,7 @@ const kn_mfunc *kn_xfunction(kn_export *x, const kn_jaxpr *b, const char *name)
         if (x->funcs.v[i].body == b) return x->funcs.v[i].f;
     name = clean_name(x, name);
     const char *own = name;
-    for (uint32_t k = 0; x->status == KILN_OK && name_taken(x, own); k++) {
+    for (uint32_t k = 0; x->status == KILN_OK && kn_mfunc_find(x->m, 0, kn_xspan(own)); k++) {
         own = kn_arena_printf(x->arena, "%s_%u", name, k);
         KN_XCHECK(x, own);
         if (!own) own = "";
@@ -430,17 +443,13 @@ const kn_mfunc *kn_xdecomposition(kn_export *x, const kn_jaxpr *b, const char *n
     return f;
 }
 
-void kn_xcall(kn_export *x, const kn_eqn *e, const kn_jaxpr *b, const char *name)
+void kn_xcall(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_jaxpr *b, const char *name)
 {
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, e->nin);
-    kiln_type *types = KN_NEWN(x->arena, kiln_type, e->nout);
-    KN_XCHECK(x, in && types);
-    if (x->status != KILN_OK) return;
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_xatom(x, e->in[i]);
-    for (uint32_t i = 0; i < e->nout; i++) types[i] = x->frame->j->vars[e->out[i]].type;
+    kn_xends n;
+    if (!kn_xends_of(x, j, e, 0, &n)) return;
     const kn_mfunc *f = kn_xfunction(x, b, name);
     if (!f) return;
-    kn_mop *op = kn_xop(x, "func.call", in, e->nin, types, e->nout);
+    kn_mop *op = kn_xop(x, "func.call", n.in, n.nin, n.out, e->nout);
     kn_xattr(x, op, "callee", (kn_mattr){.kind = KN_MA_SYMBOL, .at = "", .text = f->name});
     kn_xset(x, e, op);
 }

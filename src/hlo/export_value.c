@@ -61,6 +61,14 @@ void kn_xattr_text(kn_export *x, kn_mop *op, const char *name, const char *diale
              (kn_mattr){.kind = dialect ? KN_MA_DIALECT : KN_MA_OTHER, .at = "", .text = kn_xspan(text), .name = kn_xspan(dialect ? dialect : "")});
 }
 
+const char *kn_xkeep(kn_export *x, kn_text *t)
+{
+    char *s = t->failed ? NULL : kn_arena_textn(x->arena, t->n ? t->s : "", t->n);
+    KN_XCHECK(x, s);
+    t->n = 0;
+    return s ? s : "";
+}
+
 /* ---- parameters of composites ---- */
 
 static kn_mattr param(kn_export *x, const kn_param *p)

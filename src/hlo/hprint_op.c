@@ -304,17 +304,10 @@ static void custom_call(put *w, kn_span target)
     add_and_set(w, "custom-call");
 }
 
-static const kn_mfunc *find(const kn_mmodule *m, kn_span name)
-{
-    for (uint32_t i = 0; i < m->funcs.n; i++)
-        if (kn_span_same(m->funcs.v[i]->name, name)) return m->funcs.v[i];
-    return NULL;
-}
-
 static void call(put *w)
 {
     const kn_mattr *callee = attr(w, "callee"), *body = callee ? callee : attr(w, "decomposition"), *name = attr(w, "name");
-    const kn_mfunc *f = body ? find(w->p->m, body->text) : NULL;
+    const kn_mfunc *f = body ? kn_mfunc_find(w->p->m, 0, body->text) : NULL;
     kn_hcomp *c = f ? kn_hfunction(w->p, f) : NULL;
     if (!f) kn_hfail(w->p, kn_fail(w->p->ctx, KILN_INTERNAL, "a function that is called is missing"));
     if (w->p->status != KILN_OK || !c) return;

@@ -125,11 +125,10 @@ static void constant(making *w)
         }
     }
     if (kiln_type_size(type) == 0) t.n = 0;
-    char *text = t.failed ? NULL : kn_arena_textn(x->arena, t.n ? t.s : "", t.n);
-    KN_XCHECK(x, text);
-    kn_mop *o = op(w, "stablehlo.constant");
-    if (text) kn_xattr(x, o, "value", (kn_mattr){.kind = KN_MA_DENSE, .at = w->i->at, .type = kn_xtype(x, type), .text = {text, t.n}});
+    kn_span text = {"", t.n};
+    text.s = kn_xkeep(x, &t);
     kn_text_fini(&t);
+    kn_xattr(x, op(w, "stablehlo.constant"), "value", (kn_mattr){.kind = KN_MA_DENSE, .at = w->i->at, .type = kn_xtype(x, type), .text = text});
 }
 
 /* ---- shapes ---- */
@@ -202,10 +201,9 @@ static void indexed(making *w, kn_mop *o, bool scatter)
         kn_text_char(&t, ']');
     }
     if (ints(w, "index_vector_dim", v, &n) && n == 1) kn_text_printf(&t, "%sindex_vector_dim = %lld", t.n ? ", " : "", (long long)v[0]);
-    char *text = t.failed ? NULL : kn_arena_textn(x->arena, t.n ? t.s : "", t.n);
-    KN_XCHECK(x, text);
+    const char *text = kn_xkeep(x, &t);
     kn_text_fini(&t);
-    if (text) kn_xattr_text(x, o, scatter ? "scatter_dimension_numbers" : "dimension_numbers", scatter ? "stablehlo.scatter" : "stablehlo.gather", text);
+    kn_xattr_text(x, o, scatter ? "scatter_dimension_numbers" : "dimension_numbers", scatter ? "stablehlo.scatter" : "stablehlo.gather", text);
     flag(w, o, "indices_are_sorted", "indices_are_sorted");
     if (scatter) flag(w, o, "unique_indices", "unique_indices");
 }
