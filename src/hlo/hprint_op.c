@@ -76,7 +76,7 @@ static void put_value(kn_text *t, kiln_dtype d, kn_scalar v, bool alone)
         kn_text_char(t, ')');
         break;
     default:
-        if (v.f == v.f && v.f - v.f == 0 && v.f == (double)(int64_t)v.f && v.f > -1e15 && v.f < 1e15) {
+        if (v.f > -1e15 && v.f < 1e15 && v.f == (double)(int64_t)v.f) {
             kn_text_printf(t, "%s%lld", v.f == 0 && 1 / v.f < 0 ? "-" : "", (long long)v.f);
         } else if (d == KILN_F64) kn_text_double(t, v.f);
         else kn_text_float(t, (float)v.f);
