@@ -198,8 +198,7 @@ static void put_float(kn_text *t, kiln_dtype d, double v)
     n = digits_of(v, k.digits, s, &point);
     int high = point - 1; /* power of ten of the first digit */
     bool scientific = point >= n ? point - n > 3 || point > k.digits : high < -3;
-    bool plain = !scientific && point >= n; /* would have no point */
-    if (!scientific && plain) {
+    if (!scientific && point >= n) { /* would have no point */
         kn_text_printf(t, "0x%llX", (unsigned long long)bits_of(d, v));
         return;
     }

@@ -49,8 +49,9 @@ typedef struct kn_htext {
     kn_htext_comp *entry;
 } kn_htext;
 
+void kn_htext_leaves(const kn_htext_shape *s, kiln_type *out, uint32_t *n); /* types of its arrays, behind *n others */
 kiln_status kn_htext_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_htext *out);
-const kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name);
+kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name);
 static inline const kn_span *kn_htext_attr_of(const kn_htext_inst *i, const char *key)
 {
     for (uint32_t k = 0; k < i->nattrs; k++)

@@ -20,13 +20,6 @@ kiln_status kn_hmake_fail(kn_hmake *m, const kn_htext_inst *i, kiln_status code,
     return s;
 }
 
-static void leaf_types(const kn_htext_shape *s, kiln_type *out, uint32_t *n)
-{
-    if (s->tuple)
-        for (uint32_t i = 0; i < s->n; i++) leaf_types(s->items[i], out, n);
-    else if (!s->token) out[(*n)++] = s->type;
-}
-
 /* Instructions of the computation into the open block; parameters have their values. Gives those of the root. */
 static const uint32_t *body(kn_hmake *m, const kn_htext_comp *c, const uint32_t *args)
 {
@@ -65,7 +58,7 @@ static kiln_type *types_of_params(kn_hmake *m, const kn_htext_comp *c, uint32_t 
     kiln_type *types = KN_NEWN(m->h->arena, kiln_type, all);
     KN_XCHECK(&m->x, types);
     *n = 0;
-    for (uint32_t k = 0; types && k < c->nparams; k++) leaf_types(c->inst.v[c->params[k]].shape, types, n);
+    for (uint32_t k = 0; types && k < c->nparams; k++) kn_htext_leaves(c->inst.v[c->params[k]].shape, types, n);
     return types;
 }
 
@@ -112,10 +105,7 @@ static kn_span function_name(kn_hmake *m, const kn_htext_comp *c)
 
 const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span name)
 {
-    kn_htext_comp *c = NULL;
-    const kn_htext_comp *found = kn_htext_find(m->h, name);
-    for (uint32_t k = 0; k < m->h->comps.n; k++)
-        if (m->h->comps.v[k] == found) c = m->h->comps.v[k];
+    kn_htext_comp *c = kn_htext_find(m->h, name);
     if (!c) {
         kn_hmake_fail(m, i, KILN_INVALID, "there is no computation %.*s", KN_SPAN_ARG(name));
         return NULL;
@@ -134,7 +124,7 @@ const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span n
     uint32_t *args = KN_NEWN(m->h->arena, uint32_t, n);
     KN_XCHECK(&m->x, results && f && attrs && out && args);
     if (m->x.status != KILN_OK) return NULL;
-    leaf_types(c->inst.v[c->root].shape, results, &k);
+    kn_htext_leaves(c->inst.v[c->root].shape, results, &k);
     for (k = 0; k < nout; k++) out[k] = kn_xtype(&m->x, results[k]);
     *f = (kn_mfunc){.name = function_name(m, c), .at = c->at, .line = 1, .is_private = !c->entry, .has_body = true, .nargs = n, .nresults = nout,
                     .results = out, .arg_attrs = attrs, .result_attrs = attrs + n};

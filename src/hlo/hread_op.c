@@ -19,13 +19,6 @@ typedef struct making {
 static bool is(const making *w, const char *opcode) { return kn_span_is(w->i->opcode, opcode); }
 static void bad(const making *w, const char *what) { kn_hmake_fail(w->m, w->i, KILN_INVALID, "%s", what); }
 
-static void results_of(const kn_htext_shape *s, kiln_type *out, uint32_t *n)
-{
-    if (s->tuple)
-        for (uint32_t i = 0; i < s->n; i++) results_of(s->items[i], out, n);
-    else if (!s->token) out[(*n)++] = s->type;
-}
-
 static kn_mop *op(making *w, const char *name)
 {
     kn_mop *o = kn_xop(&w->m->x, name, w->in, w->nin, w->out, w->nout);
@@ -563,7 +556,7 @@ void kn_hmake_inst(kn_hmake *m, const kn_htext_inst *i, uint32_t *out)
         w.nin += leaves;
     }
     w.in = in;
-    results_of(i->shape, w.out, &w.nout);
+    kn_htext_leaves(i->shape, w.out, &w.nout);
     m->x.loc = location(m, i);
     m->x.at = i->at;
     m->x.line = i->line;

@@ -108,7 +108,7 @@ void kn_mprint_attr(kn_text *t, const kn_mattr *a, bool pretty)
     }
 }
 
-static bool listed(const char *names, kn_span name)
+bool kn_mprint_listed(const char *names, kn_span name)
 {
     for (const char *p = names; p && *p;) {
         size_t n = strcspn(p, "|");
@@ -123,7 +123,7 @@ void kn_mprint_dict(kn_text *t, const kn_mfield *fields, uint32_t n, const char 
     bool any = false;
     kn_text_char(t, '{');
     for (uint32_t i = 0; i < n; i++) {
-        if (listed(left_out, fields[i].name)) continue;
+        if (kn_mprint_listed(left_out, fields[i].name)) continue;
         if (any) kn_text_add(t, ", ");
         any = true;
         kn_text_addn(t, fields[i].name.s, fields[i].name.n);
