@@ -117,6 +117,23 @@ static void constant(put *w)
 
 /* ---- shapes ---- */
 
+/* The place l for an instruction that the text gets besides the operation's own: in its scope, under its own name. */
+static const kn_mloc *renamed(kn_hprint *p, const kn_mloc *l, const char *name)
+{
+    if (!l || l->kind != KN_ML_NAME) return l;
+    size_t n = l->text.n;
+    while (n && l->text.s[n - 1] != '/') n--;
+    kn_mloc *own = KN_NEW(p->arena, kn_mloc);
+    char *text = kn_arena_printf(p->arena, "%.*s%s", (int)n, l->text.s, name);
+    if (!own || !text) {
+        kn_hfail(p, kn_nomem(p->ctx));
+        return NULL;
+    }
+    *own = *l;
+    own->text = kn_xspan(text);
+    return own;
+}
+
 /* HLO's broadcast repeats no dimension of size 1: such ones are taken away first. */
 static void broadcast(put *w)
 {
@@ -129,7 +146,10 @@ static void broadcast(put *w)
     if (a) kn_hfail(p, kn_mattr_ints(p->m, a, &v, &n));
     for (uint32_t i = 0; p->status == KILN_OK && i < n; i++)
         if (from.dims[i] == to.dims[v[i]]) dims[kept] = from.dims[i], at[kept++] = v[i];
-    if (kept < n) in = kn_hadd(p, "reshape", kn_hshape(p, (kiln_type){from.dtype, kept, dims}), &in, 1, "");
+    if (kept < n) {
+        in = kn_hadd(p, "reshape", kn_hshape(p, (kiln_type){from.dtype, kept, dims}), &in, 1, "");
+        if (p->status == KILN_OK) p->c->inst.v[in].loc = renamed(p, w->o->loc, "reshape");
+    }
     kn_text_add(&w->t, ", dimensions={");
     for (uint32_t i = 0; i < kept; i++) kn_text_printf(&w->t, "%s%lld", i ? "," : "", (long long)at[i]);
     kn_text_char(&w->t, '}');

@@ -144,6 +144,7 @@ const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span n
     f->nvalues = m->x.values.n;
     m->x.values.v = saved.values.v, m->x.values.n = saved.values.n, m->x.values.cap = saved.values.cap;
     m->x.block = saved.block, m->x.last = saved.last, m->x.depth = saved.depth;
+    m->x.loc = saved.loc, m->x.at = saved.at, m->x.line = saved.line; /* of the call */
     c->making = false;
     c->made = f;
     return f;
