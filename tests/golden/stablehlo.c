@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* StableHLO text: modules that JAX wrote print as they stand, value names and locations aside; programs traced here print with the
- * names of their ends and with locations; what is printed reads back to the same text. */
+ * names of their ends and with locations; what is printed, as HLO text too, reads back to the same text. */
 #include "hlo/hlo.h"
 #include "ir/ir.h"
 #include "kiln/trace.h"
@@ -79,6 +79,27 @@ static kn_text print(kiln_ctx *ctx, const kiln_prog *p)
 
 /* ---- the shared programs ---- */
 
+static kn_text print_hlo(kiln_ctx *ctx, const kiln_prog *p)
+{
+    kn_text t;
+    kn_text_init(&t, &ctx->alloc);
+    assert_ok(ctx, kn_hlo_print_hlo(ctx, p, false, &t));
+    return t;
+}
+
+/* HLO text, metadata included, is the same again once it has been read. */
+static void stands_in_hlo(kiln_ctx *ctx, const char *path, const kiln_prog *p)
+{
+    kiln_prog *q;
+    kn_text first = print_hlo(ctx, p);
+    assert_ok(ctx, kiln_prog_parse(ctx, first.s, first.n, path, &q));
+    kn_text again = print_hlo(ctx, q);
+    assert_string_equal(first.s, again.s);
+    kn_text_fini(&first);
+    kn_text_fini(&again);
+    kiln_prog_release(q);
+}
+
 static void prints_as_it_stands(kiln_ctx *ctx, const char *path)
 {
     kn_bytes b;
@@ -93,6 +114,7 @@ static void prints_as_it_stands(kiln_ctx *ctx, const char *path)
     kn_text again = print(ctx, q);
     assert_string_equal(first.s, again.s);
     assert_true(kn_jaxpr_equal(p->main, q->main));
+    stands_in_hlo(ctx, path, p);
     free(want);
     free(got);
     kn_text_fini(&first);
