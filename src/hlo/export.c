@@ -374,6 +374,25 @@ static void name_ends(kn_export *x, kn_mvalue *args, uint32_t nargs, kn_mattr *r
     }
 }
 
+kn_export kn_xenter(kn_export *x)
+{
+    kn_export saved = *x;
+    memset(&x->values, 0, sizeof x->values);
+    x->block = NULL;
+    x->last = NULL;
+    x->depth = 0;
+    return saved;
+}
+
+void kn_xleave(kn_export *x, const kn_export *saved, kn_mfunc *f)
+{
+    f->values = x->values.v;
+    f->nvalues = x->values.n;
+    x->values.v = saved->values.v, x->values.n = saved->values.n, x->values.cap = saved->values.cap;
+    x->block = saved->block, x->last = saved->last, x->depth = saved->depth, x->frame = saved->frame;
+    x->loc = saved->loc, x->at = saved->at, x->line = saved->line;
+}
+
 static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
 {
     uint32_t n = kn_nargs(j);
@@ -390,13 +409,8 @@ static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
     kn_xfail(x, kn_mfunc_add(x->m, f));
     KN_XCHECK(x, kn_push(x->arena, &x->funcs, known));
     if (x->status != KILN_OK) return NULL;
-    /* the state of the function around is put aside: callees are made where they are first called */
-    kn_export saved = *x;
+    kn_export saved = kn_xenter(x);
     kn_xframe frame;
-    memset(&x->values, 0, sizeof x->values);
-    x->block = NULL;
-    x->last = NULL;
-    x->depth = 0;
     if (!x->lowered) x->loc = NULL;
     for (uint32_t i = 0; i < n; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
     kn_mop holder = {.name = {"", 0}};
@@ -410,10 +424,7 @@ static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
         if (x->status == KILN_OK) f->body = holder.regions[0];
         if (!f->is_private) name_ends(x, x->values.v, n, attrs + n, j->nout);
     }
-    f->values = x->values.v;
-    f->nvalues = x->values.n;
-    x->values.v = saved.values.v, x->values.n = saved.values.n, x->values.cap = saved.values.cap;
-    x->block = saved.block, x->last = saved.last, x->depth = saved.depth, x->frame = saved.frame, x->loc = saved.loc;
+    kn_xleave(x, &saved, f);
     return f;
 }
 

@@ -121,6 +121,10 @@ kn_xopen kn_xopen_region(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions
 void kn_xclose(kn_export *x, kn_xopen o, const uint32_t *results, uint32_t n);
 /* Region 0 of 1: of two scalars one operation is made. */
 void kn_xcombine_region(kn_export *x, kn_mop *op, const char *name, kiln_dtype d, kiln_dtype result);
+/* What belongs to the function that is being made is put aside, since callees are made where they are first called; kn_xleave gives f
+ * the values that were made since, and goes on where kn_xenter was. */
+kn_export kn_xenter(kn_export *x);
+void kn_xleave(kn_export *x, const kn_export *saved, kn_mfunc *f);
 /* The function of a body, by name. */
 const kn_mfunc *kn_xfunction(kn_export *x, const kn_jaxpr *body, const char *name);
 void kn_xcall(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_jaxpr *body, const char *name);

@@ -129,22 +129,14 @@ const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span n
     *f = (kn_mfunc){.name = function_name(m, c), .at = c->at, .line = 1, .is_private = !c->entry, .has_body = true, .nargs = n, .nresults = nout,
                     .results = out, .arg_attrs = attrs, .result_attrs = attrs + n};
     kn_xfail(&m->x, kn_mfunc_add(m->x.m, f));
-    kn_export saved = m->x;
-    memset(&m->x.values, 0, sizeof m->x.values);
-    m->x.block = NULL;
-    m->x.last = NULL;
-    m->x.depth = 0;
+    kn_export saved = kn_xenter(&m->x);
     kn_mop holder = {.name = {"", 0}};
     kn_xopen o = kn_xopen_region(&m->x, &holder, 0, 1, types, n);
     for (k = 0; k < n; k++) args[k] = o.arg + k;
     const uint32_t *root = m->x.status == KILN_OK ? body(m, c, args) : NULL;
     kn_xclose(&m->x, o, root, nout);
     if (m->x.status == KILN_OK) f->body = holder.regions[0];
-    f->values = m->x.values.v;
-    f->nvalues = m->x.values.n;
-    m->x.values.v = saved.values.v, m->x.values.n = saved.values.n, m->x.values.cap = saved.values.cap;
-    m->x.block = saved.block, m->x.last = saved.last, m->x.depth = saved.depth;
-    m->x.loc = saved.loc, m->x.at = saved.at, m->x.line = saved.line; /* of the call */
+    kn_xleave(&m->x, &saved, f);
     c->making = false;
     c->made = f;
     return f;
