@@ -176,14 +176,17 @@ static void constants(kn_export *x, uint32_t k)
             if (!f->lits[l]) f->lits[l] = kn_xscalar(x, j->lits[l].dtype, j->lits[l].value) + 1;
             continue;
         }
-        for (uint32_t i = 0; i < j->nconsts; i++)
-            if (j->in[i] == a && !f->vars[a] && j->consts[i]) f->vars[a] = kn_xarray(x, j->consts[i]) + 1;
+        uint32_t c = f->const_of[a];
+        if (c && !f->vars[a] && j->consts[c - 1]) f->vars[a] = kn_xarray(x, j->consts[c - 1]) + 1;
     }
-    if (k) return;
+    if (k || !j->nconsts) return;
+    bool *later = KN_NEWN(x->arena, bool, j->nvars);
+    KN_XCHECK(x, later);
+    if (!later) return;
+    for (uint32_t c = 0; w && c < w->nconstants; c++)
+        if (!kn_is_literal(w->constants[c].atom)) later[w->constants[c].atom] = true;
     for (uint32_t i = 0; i < j->nconsts; i++) {
-        bool later = false;
-        for (uint32_t c = 0; w && c < w->nconstants; c++) later = later || w->constants[c].atom == j->in[i];
-        if (later || f->vars[j->in[i]]) continue;
+        if (later[j->in[i]] || f->vars[j->in[i]]) continue;
         if (!j->consts[i])
             kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "a constant of the program has no value (its text holds none): StableHLO needs it"));
         else f->vars[j->in[i]] = kn_xarray(x, j->consts[i]) + 1;
@@ -252,8 +255,10 @@ void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
 
 static bool open_frame(kn_export *x, kn_xframe *f, const kn_jaxpr *j, const kn_xframe *outer)
 {
-    *f = (kn_xframe){.j = j, .vars = KN_NEWN(x->arena, uint32_t, j->nvars), .lits = KN_NEWN(x->arena, uint32_t, j->nlits), .outer = outer};
-    KN_XCHECK(x, f->vars && f->lits);
+    *f = (kn_xframe){.j = j, .vars = KN_NEWN(x->arena, uint32_t, j->nvars), .lits = KN_NEWN(x->arena, uint32_t, j->nlits),
+                     .const_of = KN_NEWN(x->arena, uint32_t, j->nvars), .outer = outer};
+    KN_XCHECK(x, f->vars && f->lits && f->const_of);
+    for (uint32_t i = 0; x->status == KILN_OK && i < j->nconsts; i++) f->const_of[j->in[i]] = i + 1;
     return x->status == KILN_OK;
 }
 

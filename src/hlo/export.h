@@ -16,6 +16,7 @@ typedef struct kn_xframe kn_xframe;
 struct kn_xframe {
     const kn_jaxpr *j;
     uint32_t *vars, *lits; /* value + 1, or 0: not yet */
+    uint32_t *const_of;    /* per variable: number of the constant that it is, + 1 */
     uint32_t constant; /* of what the text had (kn_written): constants already met */
     const kn_xframe *outer; /* of the body around, whose values are seen; NULL in functions */
 };

@@ -3,6 +3,7 @@
 #ifndef KN_HLO_MPRINT_H
 #define KN_HLO_MPRINT_H
 
+#include "base/map.h"
 #include "base/text.h"
 #include "hlo/mlir.h"
 
@@ -19,6 +20,8 @@ typedef struct kn_mprint {
     unsigned used; /* which of the common names are visible: a bit each */
     bool locations;            /* does any operation have one? */
     KN_VEC(const kn_mloc *) locs;
+    kn_map loc_of;           /* hash -> the newest of locs that has it, + 1 */
+    KN_VEC(uint32_t) older; /* per location: another one + 1 with its hash, or 0 */
     bool failed;
 } kn_mprint;
 
