@@ -151,6 +151,43 @@ static void shared_programs(void **state)
     assert_true(folder(*state, KILN_CASES "/programs", 1) > 60);
 }
 
+/* ---- constants that bodies see from around them ---- */
+
+static const char seen_text[] =
+    "module @seen attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+    "  func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {\n"
+    "    %c = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %c_0 = stablehlo.constant dense<10> : tensor<i32>\n"
+    "    %0 = stablehlo.while(%iterArg = %arg0) : tensor<i32>\n"
+    "    cond {\n"
+    "      %1 = stablehlo.compare LT, %iterArg, %c_0, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "      stablehlo.return %1 : tensor<i1>\n"
+    "    } do {\n"
+    "      %1 = stablehlo.while(%iterArg_1 = %iterArg) : tensor<i32>\n"
+    "      cond {\n"
+    "        %3 = stablehlo.compare LT, %iterArg_1, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "        stablehlo.return %3 : tensor<i1>\n"
+    "      } do {\n"
+    "        %3 = stablehlo.add %iterArg_1, %c : tensor<i32>\n"
+    "        stablehlo.return %3 : tensor<i32>\n"
+    "      }\n"
+    "      %2 = stablehlo.add %1, %c : tensor<i32>\n"
+    "      stablehlo.return %2 : tensor<i32>\n"
+    "    }\n"
+    "    return %0 : tensor<i32>\n"
+    "  }\n"
+    "}\n";
+
+static void seen_constants(void **state)
+{
+    kiln_prog *p;
+    assert_ok(*state, kiln_prog_parse(*state, seen_text, sizeof seen_text - 1, "seen", &p));
+    kn_text t = print(*state, p);
+    assert_string_equal(t.s, seen_text);
+    kn_text_fini(&t);
+    kiln_prog_release(p);
+}
+
 /* ---- numbers, as LLVM writes them ---- */
 
 static void numbers(void **state)
@@ -240,7 +277,7 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_programs), cmocka_unit_test(numbers), cmocka_unit_test(traced),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_programs), cmocka_unit_test(seen_constants), cmocka_unit_test(numbers), cmocka_unit_test(traced),
                                        cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
