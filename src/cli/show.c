@@ -80,13 +80,6 @@ static int write_text(cli *c, char *text, size_t n)
 
 static bool is_format(cli *c, const char *name) { return strcmp(cli_text(c, "format", "jaxpr"), name) == 0; }
 
-/* `optimised`: names and fusions as compiled HLO has them. */
-static kiln_status as_text(cli *c, const kiln_prog *p, const char *format, bool optimised, kn_text *t)
-{
-    if (strcmp(format, "stablehlo") == 0) return kn_hlo_print_stablehlo(c->ctx, p, t);
-    return kn_hlo_print_hlo(c->ctx, p, optimised, t);
-}
-
 static int print_jaxpr(cli *c, const kiln_prog *p)
 {
     char *text;
@@ -95,13 +88,13 @@ static int print_jaxpr(cli *c, const kiln_prog *p)
     return write_text(c, text, n);
 }
 
+/* `optimised`: names and fusions as compiled HLO has them. */
 static int print_program(cli *c, const kiln_prog *p, bool optimised)
 {
-    const char *format = cli_text(c, "format", "jaxpr");
     kn_text t;
-    if (strcmp(format, "jaxpr") == 0) return print_jaxpr(c, p);
+    if (is_format(c, "jaxpr")) return print_jaxpr(c, p);
     kn_text_init(&t, &c->ctx->alloc);
-    kiln_status status = as_text(c, p, format, optimised, &t);
+    kiln_status status = is_format(c, "hlo") ? kn_hlo_print_hlo(c->ctx, p, optimised, &t) : kn_hlo_print_stablehlo(c->ctx, p, &t);
     if (status == KILN_OK) status = cli_write(c, cli_text(c, "output", "-"), t.s, t.n);
     kn_text_fini(&t);
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
@@ -114,7 +107,7 @@ static int print_any(cli *c, const kiln_prog *p, bool optimised)
     return print_program(c, p, optimised);
 }
 
-/* Optimised HLO and pictures show nests as fusions. */
+/* Its nests as functions, which HLO writes as fusions. */
 static int print_fused(cli *c, const kiln_prog *optimised)
 {
     kiln_prog *fused;
@@ -146,7 +139,7 @@ static int print_stage(cli *c, const kiln_prog *p)
     if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
     if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, false);
     bool programs = !is_format(c, "jaxpr"), asks = cli_has(c, "signature") || cli_has(c, "ops"), optimised = strcmp(stage, "optimised") == 0;
-    if (!code_stage) return print_lowered(c, p, optimised, optimised && !asks && programs && !is_format(c, "stablehlo"));
+    if (!code_stage) return print_lowered(c, p, optimised, optimised && !asks && is_format(c, "hlo"));
     if (programs && !asks && strcmp(stage, "loops") == 0) return print_lowered(c, p, true, true);
     if (programs) return cli_bad(c, "usage", "--format %s shows programs, not --stage %s", cli_text(c, "format", ""), stage);
     if (cli_has(c, "signature") || cli_has(c, "ops")) return cli_bad(c, "usage", "--signature and --ops show programs, not --stage %s", stage);

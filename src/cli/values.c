@@ -67,13 +67,17 @@ static int read_archive(cli *c, const kiln_prog *p, const char *path, kiln_array
     return code;
 }
 
+static kiln_status load(cli *c, const char *from, kiln_array **out)
+{
+    return is_text(from) ? kiln_array_parse(c->ctx, from, out) : kiln_array_load(c->ctx, from, out);
+}
+
 static int read_each(cli *c, const kiln_prog *p, char **from, int n, kiln_array **out)
 {
     uint32_t want = kiln_prog_n_inputs(p);
     if ((uint32_t)n != want) return cli_bad(c, "missing-input", "the program takes %u inputs, %d are given (kiln show --signature lists them)", want, n);
     for (uint32_t i = 0; i < want; i++) {
-        kiln_status status = is_text(from[i]) ? kiln_array_parse(c->ctx, from[i], &out[i]) : kiln_array_load(c->ctx, from[i], &out[i]);
-        if (status != KILN_OK) return cli_fail(c);
+        if (load(c, from[i], &out[i]) != KILN_OK) return cli_fail(c);
         int code = check_type(c, p, i, is_text(from[i]) ? "the text" : from[i], &out[i]);
         if (code != CLI_DONE) return code;
     }
@@ -103,7 +107,7 @@ int cli_values_load(cli *c, char **from, int n, kiln_array ***out, uint32_t *n_o
     int code = (*out = calloc((size_t)count + 1, sizeof **out)) ? CLI_DONE : cli_broken(c, "out of memory");
     for (uint32_t i = 0; code == CLI_DONE && i < count; i++, ++*n_out) {
         kiln_array **a = &(*out)[i];
-        kiln_status status = archive ? kiln_npz_read(c->ctx, z, i, a) : is_text(from[i]) ? kiln_array_parse(c->ctx, from[i], a) : kiln_array_load(c->ctx, from[i], a);
+        kiln_status status = archive ? kiln_npz_read(c->ctx, z, i, a) : load(c, from[i], a);
         if (status != KILN_OK) code = cli_fail(c);
     }
     if (archive) kiln_npz_close(z);

@@ -73,6 +73,24 @@ void kn_xset(kn_export *x, const kn_eqn *e, const kn_mop *op)
     for (uint32_t i = 0; i < e->nout; i++) kn_xset1(x, e, i, op->out + i);
 }
 
+bool kn_xends_of(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, uint32_t captured, kn_xends *n)
+{
+    n->nin = e->nin - captured;
+    n->in = KN_NEWN(x->arena, uint32_t, n->nin);
+    n->out = KN_NEWN(x->arena, kiln_type, e->nout);
+    KN_XCHECK(x, n->in && n->out);
+    if (x->status != KILN_OK) return false;
+    for (uint32_t i = 0; i < n->nin; i++) n->in[i] = kn_xatom(x, e->in[captured + i]);
+    for (uint32_t i = 0; i < e->nout; i++) n->out[i] = j->vars[e->out[i]].type;
+    return x->status == KILN_OK;
+}
+
+void kn_xplain(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
+{
+    kn_xends n;
+    if (kn_xends_of(x, j, e, 0, &n)) kn_xset(x, e, kn_xop(x, row->name, n.in, n.nin, n.out, e->nout));
+}
+
 /* ---- atoms ---- */
 
 bool kn_xis_wide(const kn_export *x, kn_atom a)
@@ -158,21 +176,24 @@ static void constants(kn_export *x, uint32_t k)
             if (!f->lits[l]) f->lits[l] = kn_xscalar(x, j->lits[l].dtype, j->lits[l].value) + 1;
             continue;
         }
-        for (uint32_t i = 0; i < j->nconsts; i++)
-            if (j->in[i] == a && !f->vars[a] && j->consts[i]) f->vars[a] = kn_xarray(x, j->consts[i]) + 1;
+        uint32_t c = f->const_of[a];
+        if (c && !f->vars[a] && j->consts[c - 1]) f->vars[a] = kn_xarray(x, j->consts[c - 1]) + 1;
     }
-    if (k) return;
+    if (k || !j->nconsts) return;
+    bool *later = KN_NEWN(x->arena, bool, j->nvars);
+    KN_XCHECK(x, later);
+    if (!later) return;
+    for (uint32_t c = 0; w && c < w->nconstants; c++)
+        if (!kn_is_literal(w->constants[c].atom)) later[w->constants[c].atom] = true;
     for (uint32_t i = 0; i < j->nconsts; i++) {
-        bool later = false;
-        for (uint32_t c = 0; w && c < w->nconstants; c++) later = later || w->constants[c].atom == j->in[i];
-        if (later || f->vars[j->in[i]]) continue;
+        if (later[j->in[i]] || f->vars[j->in[i]]) continue;
         if (!j->consts[i])
             kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "a constant of the program has no value (its text holds none): StableHLO needs it"));
         else f->vars[j->in[i]] = kn_xarray(x, j->consts[i]) + 1;
     }
 }
 
-/* Every location once. */
+/* The equation's place and scope, with its primitive's name; NULL: it has neither. */
 static const kn_mloc *location(kn_export *x, const kn_eqn *e)
 {
     const kn_prog *p = x->prog;
@@ -234,8 +255,10 @@ void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
 
 static bool open_frame(kn_export *x, kn_xframe *f, const kn_jaxpr *j, const kn_xframe *outer)
 {
-    *f = (kn_xframe){.j = j, .vars = KN_NEWN(x->arena, uint32_t, j->nvars), .lits = KN_NEWN(x->arena, uint32_t, j->nlits), .outer = outer};
-    KN_XCHECK(x, f->vars && f->lits);
+    *f = (kn_xframe){.j = j, .vars = KN_NEWN(x->arena, uint32_t, j->nvars), .lits = KN_NEWN(x->arena, uint32_t, j->nlits),
+                     .const_of = KN_NEWN(x->arena, uint32_t, j->nvars), .outer = outer};
+    KN_XCHECK(x, f->vars && f->lits && f->const_of);
+    for (uint32_t i = 0; x->status == KILN_OK && i < j->nconsts; i++) f->const_of[j->in[i]] = i + 1;
     return x->status == KILN_OK;
 }
 
@@ -321,13 +344,6 @@ void kn_xcombine_region(kn_export *x, kn_mop *op, const char *name, kiln_dtype d
 
 /* ---- functions ---- */
 
-static bool name_taken(const kn_export *x, const char *name)
-{
-    for (uint32_t i = 0; i < x->m->funcs.n; i++)
-        if (kn_span_is(x->m->funcs.v[i]->name, name)) return true;
-    return false;
-}
-
 /* Letters, digits and _ . of a name; what else stands in it becomes _. */
 static const char *clean_name(kn_export *x, const char *name)
 {
@@ -363,6 +379,25 @@ static void name_ends(kn_export *x, kn_mvalue *args, uint32_t nargs, kn_mattr *r
     }
 }
 
+kn_export kn_xenter(kn_export *x)
+{
+    kn_export saved = *x;
+    memset(&x->values, 0, sizeof x->values);
+    x->block = NULL;
+    x->last = NULL;
+    x->depth = 0;
+    return saved;
+}
+
+void kn_xleave(kn_export *x, const kn_export *saved, kn_mfunc *f)
+{
+    f->values = x->values.v;
+    f->nvalues = x->values.n;
+    x->values.v = saved->values.v, x->values.n = saved->values.n, x->values.cap = saved->values.cap;
+    x->block = saved->block, x->last = saved->last, x->depth = saved->depth, x->frame = saved->frame;
+    x->loc = saved->loc, x->at = saved->at, x->line = saved->line;
+}
+
 static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
 {
     uint32_t n = kn_nargs(j);
@@ -374,16 +409,13 @@ static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
     KN_XCHECK(x, f && types && results && attrs && out);
     if (x->status != KILN_OK) return NULL;
     *f = (kn_mfunc){.name = kn_xspan(name), .at = "", .is_private = x->m->funcs.n > 0, .has_body = true, .nargs = n, .nresults = j->nout,
-                    .results = results, .arg_attrs = attrs, .result_attrs = attrs + n, .index = x->m->funcs.n};
+                    .results = results, .arg_attrs = attrs, .result_attrs = attrs + n};
     kn_xfunc known = {j, f};
-    KN_XCHECK(x, kn_push(x->arena, &x->m->funcs, f) && kn_push(x->arena, &x->funcs, known));
-    /* the state of the function around is put aside: callees are made where they are first called */
-    kn_export saved = *x;
+    kn_xfail(x, kn_mfunc_add(x->m, f));
+    KN_XCHECK(x, kn_push(x->arena, &x->funcs, known));
+    if (x->status != KILN_OK) return NULL;
+    kn_export saved = kn_xenter(x);
     kn_xframe frame;
-    memset(&x->values, 0, sizeof x->values);
-    x->block = NULL;
-    x->last = NULL;
-    x->depth = 0;
     if (!x->lowered) x->loc = NULL;
     for (uint32_t i = 0; i < n; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
     kn_mop holder = {.name = {"", 0}};
@@ -397,10 +429,7 @@ static kn_mfunc *function(kn_export *x, const kn_jaxpr *j, const char *name)
         if (x->status == KILN_OK) f->body = holder.regions[0];
         if (!f->is_private) name_ends(x, x->values.v, n, attrs + n, j->nout);
     }
-    f->values = x->values.v;
-    f->nvalues = x->values.n;
-    x->values.v = saved.values.v, x->values.n = saved.values.n, x->values.cap = saved.values.cap;
-    x->block = saved.block, x->last = saved.last, x->depth = saved.depth, x->frame = saved.frame, x->loc = saved.loc;
+    kn_xleave(x, &saved, f);
     return f;
 }
 
@@ -411,7 +440,7 @@ const kn_mfunc *kn_xfunction(kn_export *x, const kn_jaxpr *b, const char *name)
         if (x->funcs.v[i].body == b) return x->funcs.v[i].f;
     name = clean_name(x, name);
     const char *own = name;
-    for (uint32_t k = 0; x->status == KILN_OK && name_taken(x, own); k++) {
+    for (uint32_t k = 0; x->status == KILN_OK && kn_mfunc_find(x->m, 0, kn_xspan(own)); k++) {
         own = kn_arena_printf(x->arena, "%s_%u", name, k);
         KN_XCHECK(x, own);
         if (!own) own = "";
@@ -430,17 +459,13 @@ const kn_mfunc *kn_xdecomposition(kn_export *x, const kn_jaxpr *b, const char *n
     return f;
 }
 
-void kn_xcall(kn_export *x, const kn_eqn *e, const kn_jaxpr *b, const char *name)
+void kn_xcall(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_jaxpr *b, const char *name)
 {
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, e->nin);
-    kiln_type *types = KN_NEWN(x->arena, kiln_type, e->nout);
-    KN_XCHECK(x, in && types);
-    if (x->status != KILN_OK) return;
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_xatom(x, e->in[i]);
-    for (uint32_t i = 0; i < e->nout; i++) types[i] = x->frame->j->vars[e->out[i]].type;
+    kn_xends n;
+    if (!kn_xends_of(x, j, e, 0, &n)) return;
     const kn_mfunc *f = kn_xfunction(x, b, name);
     if (!f) return;
-    kn_mop *op = kn_xop(x, "func.call", in, e->nin, types, e->nout);
+    kn_mop *op = kn_xop(x, "func.call", n.in, n.nin, n.out, e->nout);
     kn_xattr(x, op, "callee", (kn_mattr){.kind = KN_MA_SYMBOL, .at = "", .text = f->name});
     kn_xset(x, e, op);
 }

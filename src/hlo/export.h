@@ -5,6 +5,7 @@
 #ifndef KN_HLO_EXPORT_H
 #define KN_HLO_EXPORT_H
 
+#include "base/text.h"
 #include "hlo/hlo.h"
 #include "hlo/mlir.h"
 #include "ir/prim.h"
@@ -15,6 +16,7 @@ typedef struct kn_xframe kn_xframe;
 struct kn_xframe {
     const kn_jaxpr *j;
     uint32_t *vars, *lits; /* value + 1, or 0: not yet */
+    uint32_t *const_of;    /* per variable: number of the constant that it is, + 1 */
     uint32_t constant; /* of what the text had (kn_written): constants already met */
     const kn_xframe *outer; /* of the body around, whose values are seen; NULL in functions */
 };
@@ -71,6 +73,13 @@ uint32_t kn_xatom(kn_export *x, kn_atom a); /* the value of an atom of the curre
 /* An operation at the end of the block; results are numbered from op->out on. */
 kn_mop *kn_xop(kn_export *x, const char *name, const uint32_t *in, uint32_t nin, const kiln_type *out, uint32_t nout);
 uint32_t kn_xop1(kn_export *x, const char *name, const uint32_t *in, uint32_t nin, kiln_type out); /* gives the one result */
+/* The values of an equation's operands, those behind `captured` first ones, and the types of its results; false: an error. */
+typedef struct kn_xends {
+    uint32_t *in, nin;
+    kiln_type *out;
+} kn_xends;
+bool kn_xends_of(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, uint32_t captured, kn_xends *n);
+void kn_xplain(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row); /* row->name of the operands as they stand */
 void kn_xset(kn_export *x, const kn_eqn *e, const kn_mop *op);                                   /* results of the equation, in order */
 void kn_xset1(kn_export *x, const kn_eqn *e, uint32_t k, uint32_t value);
 
@@ -82,6 +91,8 @@ void kn_xattr_word(kn_export *x, kn_mop *op, const char *name, const char *v);
 void kn_xattr_list(kn_export *x, kn_mop *op, const char *name, const int64_t *v, uint32_t n);  /* [..] */
 void kn_xattr_array(kn_export *x, kn_mop *op, const char *name, const int64_t *v, uint32_t n); /* array<i64: ..> */
 void kn_xattr_text(kn_export *x, kn_mop *op, const char *name, const char *dialect, const char *text); /* #dialect<text>, or text as it stands */
+/* What t holds, kept in the arena; t is emptied and can be used again. */
+const char *kn_xkeep(kn_export *x, kn_text *t);
 kn_mattr kn_xtyped_int(kn_export *x, kiln_dtype d, int64_t v);
 kn_span kn_xspan(const char *s);
 
@@ -99,7 +110,7 @@ bool kn_xwritten(const kn_export *x, const kn_eqn *e, kn_atom *a);
 
 /* A region of the operation whose arguments are the last `nargs` of the body's; the first ones are `captured` values. */
 void kn_xregion(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions, const kn_jaxpr *body, const kn_atom *captured, uint32_t ncaptured);
-/* A region of two scalars of which one operation is made; its block is open until kn_xclose. */
+/* A region whose block is open until kn_xclose. */
 typedef struct kn_xopen {
     kn_mop *op; /* whose region number k it is, of nregions */
     uint32_t k, nregions;
@@ -109,10 +120,15 @@ typedef struct kn_xopen {
 } kn_xopen;
 kn_xopen kn_xopen_region(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions, const kiln_type *args, uint32_t nargs);
 void kn_xclose(kn_export *x, kn_xopen o, const uint32_t *results, uint32_t n);
+/* Region 0 of 1: of two scalars one operation is made. */
 void kn_xcombine_region(kn_export *x, kn_mop *op, const char *name, kiln_dtype d, kiln_dtype result);
+/* What belongs to the function that is being made is put aside, since callees are made where they are first called; kn_xleave gives f
+ * the values that were made since, and goes on where kn_xenter was. */
+kn_export kn_xenter(kn_export *x);
+void kn_xleave(kn_export *x, const kn_export *saved, kn_mfunc *f);
 /* The function of a body, by name. */
 const kn_mfunc *kn_xfunction(kn_export *x, const kn_jaxpr *body, const char *name);
-void kn_xcall(kn_export *x, const kn_eqn *e, const kn_jaxpr *body, const char *name);
+void kn_xcall(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_jaxpr *body, const char *name);
 /* A body's operations at the end of the block: args are the values of its arguments, out receives those of its results. */
 void kn_xinline(kn_export *x, const kn_jaxpr *body, const uint32_t *args, uint32_t *out);
 /* The same for what a composite stands for: equal bodies become one function. */

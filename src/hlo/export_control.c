@@ -7,15 +7,11 @@
 static void while_loop(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
     kn_while_parts p = kn_while_parts_of(e);
-    uint32_t consts = p.cond_consts + p.body_consts, n = e->nin - consts;
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, n);
-    kiln_type *types = KN_NEWN(x->arena, kiln_type, n);
-    KN_XCHECK(x, in && types);
-    if (x->status != KILN_OK) return;
+    uint32_t consts = p.cond_consts + p.body_consts;
+    kn_xends n;
     for (uint32_t i = 0; i < consts; i++) kn_xatom(x, e->in[i]); /* literals among them stand before the loop */
-    for (uint32_t i = 0; i < n; i++) in[i] = kn_xatom(x, e->in[consts + i]);
-    for (uint32_t i = 0; i < n; i++) types[i] = j->vars[e->out[i]].type;
-    kn_mop *op = kn_xop(x, row->name, in, n, types, n);
+    if (!kn_xends_of(x, j, e, consts, &n)) return;
+    kn_mop *op = kn_xop(x, row->name, n.in, n.nin, n.out, e->nout);
     kn_xregion(x, op, 0, 2, p.cond, e->in, p.cond_consts);
     kn_xregion(x, op, 1, 2, p.body, e->in + p.cond_consts, p.body_consts);
     kn_xset(x, e, op);
@@ -78,31 +74,19 @@ static const kn_jaxpr *callee(const kn_eqn *e)
 static void call(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
     const kn_param *name = kn_param_of(e, "name");
-    (void)j;
-    kn_xcall(x, e, callee(e), name && name->kind == KN_P_TEXT ? name->text : row->name);
+    kn_xcall(x, j, e, callee(e), name && name->kind == KN_P_TEXT ? name->text : row->name);
 }
 
 /* Rules of derivatives mean nothing in StableHLO: only what is computed stays. */
 static void inlined(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, e->nin), *out = KN_NEWN(x->arena, uint32_t, e->nout);
-    (void)j, (void)row;
-    KN_XCHECK(x, in && out);
-    if (x->status != KILN_OK) return;
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_xatom(x, e->in[i]);
-    kn_xinline(x, callee(e), in, out);
+    uint32_t *out = KN_NEWN(x->arena, uint32_t, e->nout);
+    kn_xends n;
+    (void)row;
+    KN_XCHECK(x, out);
+    if (!kn_xends_of(x, j, e, 0, &n)) return;
+    kn_xinline(x, callee(e), n.in, out);
     for (uint32_t i = 0; i < e->nout; i++) kn_xset1(x, e, i, out[i]);
-}
-
-static void barrier(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
-{
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, e->nin);
-    kiln_type *types = KN_NEWN(x->arena, kiln_type, e->nout);
-    KN_XCHECK(x, in && types);
-    if (x->status != KILN_OK) return;
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_xatom(x, e->in[i]);
-    for (uint32_t i = 0; i < e->nout; i++) types[i] = j->vars[e->out[i]].type;
-    kn_xset(x, e, kn_xop(x, row->name, in, e->nin, types, e->nout));
 }
 
 const kn_xrow kn_xrows_control[] = {
@@ -110,7 +94,7 @@ const kn_xrow kn_xrows_control[] = {
     {&kn_prim_custom_jvp_call, inlined, NULL, 0},
     {&kn_prim_custom_vjp_call, inlined, NULL, 0},
     {&kn_prim_jit, call, "f", 0},
-    {&kn_prim_optimization_barrier, barrier, "stablehlo.optimization_barrier", 0},
+    {&kn_prim_optimization_barrier, kn_xplain, "stablehlo.optimization_barrier", 0},
     {&kn_prim_pjit, call, "f", 0},
     {&kn_prim_remat2, call, "checkpoint", 0},
     {&kn_prim_while, while_loop, "stablehlo.while", 0},

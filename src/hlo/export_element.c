@@ -80,14 +80,6 @@ static void convert(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_x
     kn_xset(x, e, kn_xop(x, "stablehlo.convert", &v, 1, &to, 1));
 }
 
-static void bitcast(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
-{
-    kiln_type t = result_type(j, e, 0);
-    uint32_t v = kn_xatom(x, e->in[0]);
-    (void)row;
-    kn_xset(x, e, kn_xop(x, "stablehlo.bitcast_convert", &v, 1, &t, 1));
-}
-
 static void reduce_precision(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
     kiln_type t = result_type(j, e, 0);
@@ -160,16 +152,7 @@ static void select_n(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_
     kn_xset1(x, e, 0, choose(x, which, cases, 0, n));
 }
 
-static void clamp(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
-{
-    kiln_type t = result_type(j, e, 0);
-    uint32_t in[3];
-    for (uint32_t i = 0; i < 3; i++) in[i] = kn_xatom(x, e->in[i]);
-    kn_xset(x, e, kn_xop(x, row->name, in, 3, &t, 1));
-}
-
 /* ---- functions that StableHLO knows under no name: a composite of ours, whose decomposition anyone can run ---- */
-
 
 static kn_atom exp2_of(kn_low *l, kiln_type t, const kn_atom *in)
 {
@@ -210,15 +193,12 @@ static kiln_status formula(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, int
 void kn_xcomposite(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
     const kn_jaxpr *body = NULL;
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, e->nin);
-    kiln_type *types = KN_NEWN(x->arena, kiln_type, e->nout);
+    kn_xends n;
     kn_mattr attrs;
-    KN_XCHECK(x, in && types);
     if (x->status != KILN_OK) return;
     if (row->extra != BY_LOWERING) kn_xfail(x, formula(x, j, e, row->extra, &body));
     else body = kn_xlowering(x, j, e);
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_xatom(x, e->in[i]);
-    for (uint32_t i = 0; i < e->nout; i++) types[i] = result_type(j, e, i);
+    if (!kn_xends_of(x, j, e, 0, &n)) return;
     kn_xparams(x, e, &attrs);
     const char *name = kn_arena_printf(x->arena, "kiln.%s", e->prim->name);
     KN_XCHECK(x, name);
@@ -227,7 +207,7 @@ void kn_xcomposite(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xr
     const kn_mfunc *f = kn_xdecomposition(x, body, name);
     x->lowered--;
     if (!f) return;
-    kn_mop *op = kn_xop(x, "stablehlo.composite", in, e->nin, types, e->nout);
+    kn_mop *op = kn_xop(x, "stablehlo.composite", n.in, n.nin, n.out, e->nout);
     kn_xattr(x, op, "name", (kn_mattr){.kind = KN_MA_STRING, .at = "", .text = kn_xspan(name)});
     if (attrs.n) kn_xattr(x, op, "composite_attributes", attrs);
     kn_xattr(x, op, "decomposition", (kn_mattr){.kind = KN_MA_SYMBOL, .at = "", .text = f->name});
@@ -306,8 +286,8 @@ const kn_xrow kn_xrows_element[] = {
     C(lt_to, "LT", 1),
     C(ne, "NE", 0),
     {&kn_prim_bessel_i0e, kn_xcomposite, NULL, BY_LOWERING},
-    {&kn_prim_bitcast_convert_type, bitcast, NULL, 0},
-    {&kn_prim_clamp, clamp, "stablehlo.clamp", 0},
+    {&kn_prim_bitcast_convert_type, kn_xplain, "stablehlo.bitcast_convert", 0},
+    {&kn_prim_clamp, kn_xplain, "stablehlo.clamp", 0},
     {&kn_prim_conj, conjugate, "chlo.conj", 0},
     {&kn_prim_convert_element_type, convert, NULL, 0},
     {&kn_prim_copy, identity, NULL, 0},

@@ -161,14 +161,6 @@ static void put_factors(letters *l, kiln_type type)
     kn_text_char(l->t, ']');
 }
 
-static const char *kept(kn_export *x, kn_text *t)
-{
-    char *s = t->failed ? NULL : kn_arena_textn(x->arena, t->n ? t->s : "", t->n);
-    KN_XCHECK(x, s);
-    t->n = 0;
-    return s ? s : "";
-}
-
 static void layouts(kn_export *x, kn_mop *op, const char *name, kn_text *t, const kiln_type *types, uint32_t n, uint32_t batch)
 {
     kn_text_char(t, '[');
@@ -177,7 +169,7 @@ static void layouts(kn_export *x, kn_mop *op, const char *name, kn_text *t, cons
         put_layout(t, types[i], batch);
     }
     kn_text_char(t, ']');
-    kn_xattr_text(x, op, name, NULL, kept(x, t));
+    kn_xattr_text(x, op, name, NULL, kn_xkeep(x, t));
 }
 
 static void aliases(kn_export *x, kn_mop *op, kn_text *t, const kn_lapack_target *r, uint32_t nout)
@@ -191,7 +183,7 @@ static void aliases(kn_export *x, kn_mop *op, kn_text *t, const kn_lapack_target
         kn_text_printf(t, "], operand_index = %u, operand_tuple_indices = []>", r->alias + i);
     }
     kn_text_char(t, ']');
-    kn_xattr_text(x, op, "output_operand_aliases", NULL, kept(x, t));
+    kn_xattr_text(x, op, "output_operand_aliases", NULL, kn_xkeep(x, t));
 }
 
 static void sharding_rule(kn_export *x, kn_mop *op, kn_text *t, const kiln_type *in, uint32_t nin, const kiln_type *out, uint32_t nout, uint32_t batch)
@@ -205,7 +197,7 @@ static void sharding_rule(kn_export *x, kn_mop *op, kn_text *t, const kiln_type 
     kn_text_printf(t, ") {%s}, custom", l.sizes.n ? l.sizes.s : "");
     t->failed = t->failed || l.sizes.failed;
     kn_text_fini(&l.sizes);
-    kn_xattr_text(x, op, "sdy.sharding_rule", "sdy.op_sharding_rule", kept(x, t));
+    kn_xattr_text(x, op, "sdy.sharding_rule", "sdy.op_sharding_rule", kn_xkeep(x, t));
 }
 
 /* config: what stands in mhlo.backend_config, alphabetical. */
@@ -223,9 +215,9 @@ static void lapack_call(kn_export *x, const kn_eqn *e, const kn_lapack_target *r
     kn_xattr(x, op, "call_target_name", (kn_mattr){.kind = KN_MA_SYMBOL, .at = "", .text = kn_xspan(target)});
     kn_xattr(x, op, "backend_config", (kn_mattr){.kind = KN_MA_STRING, .at = "", .text = {"", 0}});
     kn_text_printf(&t, "{%s}", config);
-    kn_xattr_text(x, op, "mhlo.backend_config", NULL, kept(x, &t));
+    kn_xattr_text(x, op, "mhlo.backend_config", NULL, kn_xkeep(x, &t));
     kn_text_printf(&t, "{num_batch_dims = \"%u\"}", batch);
-    kn_xattr_text(x, op, "mhlo.frontend_attributes", NULL, kept(x, &t));
+    kn_xattr_text(x, op, "mhlo.frontend_attributes", NULL, kn_xkeep(x, &t));
     layouts(x, op, "operand_layouts", &t, types, e->nin, batch);
     aliases(x, op, &t, r, e->nout);
     layouts(x, op, "result_layouts", &t, out, e->nout, batch);
@@ -259,7 +251,7 @@ static void lapack(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xr
     for (uint32_t i = 0; r->options[i] && letters_of[i]; i++)
         if (!i || strcmp(r->options[i], r->options[i - 1]) != 0)
             kn_text_printf(&config, "%s%s = %d : ui8", i ? ", " : "", r->options[i], letters_of[i]);
-    const char *text = kept(x, &config);
+    const char *text = kn_xkeep(x, &config);
     kn_text_fini(&config);
     bool vector = strcmp(r->name, "gtsv") == 0; /* whose first operand is a diagonal */
     lapack_call(x, e, r, text, in, types, types[0].rank - (vector ? 1 : 2));

@@ -25,29 +25,12 @@ static void named(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xro
 
 static uint32_t count(const kn_param *p) { return p && p->kind == KN_P_INT ? (uint32_t)p->i : 0; }
 
-/* Operands behind what bodies capture, types of the results. */
-typedef struct ends {
-    uint32_t *in, nin;
-    kiln_type *out;
-} ends;
-static bool ends_of(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, uint32_t captured, ends *n)
-{
-    n->nin = e->nin - captured;
-    n->in = KN_NEWN(x->arena, uint32_t, n->nin);
-    n->out = KN_NEWN(x->arena, kiln_type, e->nout);
-    KN_XCHECK(x, n->in && n->out);
-    if (x->status != KILN_OK) return false;
-    for (uint32_t i = 0; i < n->nin; i++) n->in[i] = kn_xatom(x, e->in[captured + i]);
-    for (uint32_t i = 0; i < e->nout; i++) n->out[i] = kn_out_type(j, e, i);
-    return x->status == KILN_OK;
-}
-
 static void reduce(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
     uint32_t consts = count(kn_param_of(e, "num_consts"));
     const kn_param *axes = kn_param_of(e, "dimensions");
-    ends n;
-    if (!ends_of(x, j, e, consts, &n)) return;
+    kn_xends n;
+    if (!kn_xends_of(x, j, e, consts, &n)) return;
     kn_mop *op = kn_xop(x, row->name, n.in, n.nin, n.out, e->nout);
     kn_xattr_list(x, op, "dimensions", kn_ints(axes), axes->n);
     kn_xregion(x, op, 0, 1, kn_param_of(e, "jaxpr")->jaxpr, e->in, consts);
@@ -103,8 +86,8 @@ static void window(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xr
 {
     uint32_t consts = count(kn_param_of(e, "num_consts"));
     kn_window w = window_of(e);
-    ends n;
-    if (!ends_of(x, j, e, consts, &n)) return;
+    kn_xends n;
+    if (!kn_xends_of(x, j, e, consts, &n)) return;
     kn_mop *op = kn_xop(x, row->name, n.in, n.nin, n.out, e->nout);
     window_attributes(x, op, &w, true);
     kn_xregion(x, op, 0, 1, kn_param_of(e, "jaxpr")->jaxpr, e->in, consts);
@@ -141,8 +124,8 @@ static void select_and_scatter(kn_export *x, const kn_jaxpr *j, const kn_eqn *e,
     const kn_param *counts = kn_param_of(e, "num_consts");
     uint32_t nselect = counts->kind == KN_P_INTS ? (uint32_t)counts->ints[0] : 0, nscatter = counts->kind == KN_P_INTS ? (uint32_t)counts->ints[1] : 0;
     kn_window w = window_of(e);
-    ends n;
-    if (!ends_of(x, j, e, nselect + nscatter, &n)) return;
+    kn_xends n;
+    if (!kn_xends_of(x, j, e, nselect + nscatter, &n)) return;
     kn_mop *op = kn_xop(x, row->name, n.in, n.nin, n.out, 1);
     window_attributes(x, op, &w, false);
     kn_xregion(x, op, 0, 2, kn_param_of(e, "select_jaxpr")->jaxpr, e->in, nselect);
@@ -203,9 +186,9 @@ static void sort(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow
 {
     uint32_t nkeys = (uint32_t)kn_param_of(e, "num_keys")->i, n = 0, (*keys)[2] = kn_arena_newn(x->arena, 2 * nkeys, sizeof *keys);
     kiln_type *args = KN_NEWN(x->arena, kiln_type, 2 * e->nin), flag = KILN_SCALAR(KILN_BOOL);
-    ends s;
+    kn_xends s;
     KN_XCHECK(x, args && keys);
-    if (!ends_of(x, j, e, 0, &s)) return;
+    if (!kn_xends_of(x, j, e, 0, &s)) return;
     for (uint32_t i = 0; i < e->nin; i++) args[2 * i] = args[2 * i + 1] = KILN_SCALAR(kn_in_type(j, e, i).dtype);
     kn_mop *op = kn_xop(x, row->name, s.in, s.nin, s.out, e->nout);
     kn_xattr_int(x, op, "dimension", kn_param_of(e, "dimension")->i);
@@ -230,8 +213,8 @@ static void sort_by(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_x
 {
     const kn_param *comparator = &e->params[0];
     uint32_t consts = count(&e->params[3]);
-    ends n;
-    if (!ends_of(x, j, e, consts, &n)) return;
+    kn_xends n;
+    if (!kn_xends_of(x, j, e, consts, &n)) return;
     kn_mop *op = kn_xop(x, row->name, n.in, n.nin, n.out, e->nout);
     kn_xattr_int(x, op, "dimension", e->params[1].i);
     kn_xattr_bool(x, op, "is_stable", e->params[2].b);

@@ -18,7 +18,6 @@ static uint32_t unary(kn_export *x, const char *name, uint32_t in, kiln_type t, 
 static void list_op(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row, const char *attr)
 {
     const kn_param *p = &e->params[0];
-    (void)row;
     kn_xset1(x, e, 0, unary(x, row->name, kn_xatom(x, e->in[0]), kn_out_type(j, e, 0), attr, kn_ints(p), p->n));
 }
 
@@ -34,11 +33,6 @@ static void broadcast_in_dim(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, c
     kn_xset1(x, e, 0, unary(x, "stablehlo.broadcast_in_dim", kn_xatom(x, e->in[0]), t, "broadcast_dimensions", kn_ints(p), p->n));
 }
 
-static void reshape(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
-{
-    (void)row;
-    kn_xset1(x, e, 0, unary(x, "stablehlo.reshape", kn_xatom(x, e->in[0]), kn_out_type(j, e, 0), NULL, NULL, 0));
-}
 static void transpose(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row) { list_op(x, j, e, row, "permutation"); }
 static void reverse(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row) { list_op(x, j, e, row, "dimensions"); }
 
@@ -160,10 +154,9 @@ static void dimension_numbers(kn_export *x, kn_mop *op, const kn_index_dims *d, 
     put_list(&t, scatter ? "scatter_indices_batching_dims" : "start_indices_batching_dims", d->indices_batch);
     put_list(&t, scatter ? "scatter_dims_to_operand_dims" : "start_index_map", d->map);
     if (index_rank > 1) kn_text_printf(&t, "%sindex_vector_dim = %u", t.n ? ", " : "", index_rank - 1);
-    char *text = t.failed ? NULL : kn_arena_textn(x->arena, t.n ? t.s : "", t.n);
-    KN_XCHECK(x, text);
+    const char *text = kn_xkeep(x, &t);
     kn_text_fini(&t);
-    if (text) kn_xattr_text(x, op, scatter ? "scatter_dimension_numbers" : "dimension_numbers", scatter ? "stablehlo.scatter" : "stablehlo.gather", text);
+    kn_xattr_text(x, op, scatter ? "scatter_dimension_numbers" : "dimension_numbers", scatter ? "stablehlo.scatter" : "stablehlo.gather", text);
 }
 
 /* The greatest start along each dimension that the index vectors name, as an array of the indices' shape. */
@@ -284,17 +277,14 @@ static void scatter(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_x
     kn_index_dims d;
     kn_index_mode mode;
     const kn_param *captured = kn_param_of(e, "num_consts");
-    uint32_t consts = captured->kind == KN_P_INT ? (uint32_t)captured->i : 0, all = e->nin - consts, n = all / 2;
-    uint32_t *in = KN_NEWN(x->arena, uint32_t, all);
-    kiln_type *types = KN_NEWN(x->arena, kiln_type, e->nout), indices = kn_in_type(j, e, consts + n);
-    KN_XCHECK(x, in && types);
-    if (x->status != KILN_OK) return;
+    uint32_t consts = captured->kind == KN_P_INT ? (uint32_t)captured->i : 0, n = (e->nin - consts) / 2;
+    kiln_type indices = kn_in_type(j, e, consts + n);
+    kn_xends s;
+    if (!kn_xends_of(x, j, e, consts, &s)) return;
     kn_index_dims_of(&e->params[0], true, &d);
     kn_index_mode_of(kn_param_of(e, "mode"), &mode);
-    for (uint32_t i = 0; i < all; i++) in[i] = kn_xatom(x, e->in[consts + i]);
-    for (uint32_t i = 0; i < e->nout; i++) types[i] = kn_out_type(j, e, i);
-    if (mode == KN_INDEX_CLIP && d.map.n) in[n] = clipped(x, &d, kn_in_type(j, e, consts), kn_in_type(j, e, consts + n + 1), in[n], indices);
-    kn_mop *op = kn_xop(x, "stablehlo.scatter", in, all, types, e->nout);
+    if (mode == KN_INDEX_CLIP && d.map.n) s.in[n] = clipped(x, &d, kn_in_type(j, e, consts), kn_in_type(j, e, consts + n + 1), s.in[n], indices);
+    kn_mop *op = kn_xop(x, "stablehlo.scatter", s.in, s.nin, s.out, e->nout);
     kn_xattr_bool(x, op, "indices_are_sorted", kn_param_of(e, "indices_are_sorted")->b);
     dimension_numbers(x, op, &d, indices.rank, true);
     kn_xattr_bool(x, op, "unique_indices", kn_param_of(e, "unique_indices")->b);
@@ -310,7 +300,7 @@ const kn_xrow kn_xrows_shape[] = {
     {&kn_prim_gather, gather, "stablehlo.gather", 0},
     {&kn_prim_iota, iota, "stablehlo.iota", 0},
     {&kn_prim_pad, pad, "stablehlo.pad", 0},
-    {&kn_prim_reshape, reshape, NULL, 0},
+    {&kn_prim_reshape, kn_xplain, "stablehlo.reshape", 0},
     {&kn_prim_rev, reverse, "stablehlo.reverse", 0},
     {&kn_prim_scatter, scatter, NULL, 0},
     {&kn_prim_scatter_add, scatter, "stablehlo.add", 0},
@@ -321,7 +311,7 @@ const kn_xrow kn_xrows_shape[] = {
     {&kn_prim_scatter_sub, scatter, "stablehlo.subtract", 0},
     {&kn_prim_slice, slice, NULL, 0},
     {&kn_prim_split, split, NULL, 0},
-    {&kn_prim_squeeze, reshape, NULL, 0},
+    {&kn_prim_squeeze, kn_xplain, "stablehlo.reshape", 0},
     {&kn_prim_stack, concatenate, NULL, 1},
     {&kn_prim_transpose, transpose, "stablehlo.transpose", 0},
 };

@@ -61,6 +61,14 @@ void kn_xattr_text(kn_export *x, kn_mop *op, const char *name, const char *diale
              (kn_mattr){.kind = dialect ? KN_MA_DIALECT : KN_MA_OTHER, .at = "", .text = kn_xspan(text), .name = kn_xspan(dialect ? dialect : "")});
 }
 
+const char *kn_xkeep(kn_export *x, kn_text *t)
+{
+    char *s = t->failed ? NULL : kn_arena_textn(x->arena, t->n ? t->s : "", t->n);
+    KN_XCHECK(x, s);
+    t->n = 0;
+    return s ? s : "";
+}
+
 /* ---- parameters of composites ---- */
 
 static kn_mattr param(kn_export *x, const kn_param *p)
@@ -190,8 +198,7 @@ static void put_float(kn_text *t, kiln_dtype d, double v)
     n = digits_of(v, k.digits, s, &point);
     int high = point - 1; /* power of ten of the first digit */
     bool scientific = point >= n ? point - n > 3 || point > k.digits : high < -3;
-    bool plain = !scientific && point >= n; /* would have no point */
-    if (!scientific && plain) {
+    if (!scientific && point >= n) { /* would have no point */
         kn_text_printf(t, "0x%llX", (unsigned long long)bits_of(d, v));
         return;
     }

@@ -51,6 +51,7 @@ uint32_t kn_hvalue_at(kn_hprint *p, uint32_t value);
 uint32_t kn_hadd(kn_hprint *p, const char *opcode, const char *shape, const uint32_t *in, uint32_t nin, const char *attrs);
 const char *kn_hshape(kn_hprint *p, kiln_type t);
 const char *kn_hshape_of(kn_hprint *p, const uint32_t *values, uint32_t n); /* one array, or a tuple */
+const char *kn_htuple_shape(kn_hprint *p, const uint32_t *values, uint32_t n); /* a tuple, of one array too */
 void kn_hfail(kn_hprint *p, kiln_status s);
 const char *kn_hkeep(kn_hprint *p, kn_text *t); /* the text, ended; the buffer is emptied */
 void kn_hset_results(kn_hprint *p, const kn_mop *o, uint32_t inst); /* one result, or those of a tuple */

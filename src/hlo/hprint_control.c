@@ -30,10 +30,8 @@ static uint32_t tuple(kn_hprint *p, const uint32_t *values, uint32_t n, const ch
     if (!in) kn_hfail(p, kn_nomem(p->ctx));
     if (p->status != KILN_OK) return 0;
     for (uint32_t i = 0; i < n; i++) in[i] = kn_hvalue_at(p, values[i]);
-    *shape = kn_hshape_of(p, values, n);
-    if (n == 1) *shape = kn_arena_printf(p->arena, "(%s)", *shape);
-    if (!*shape) kn_hfail(p, kn_nomem(p->ctx));
-    return kn_hadd(p, "tuple", p->status == KILN_OK ? *shape : "", in, n, "");
+    *shape = kn_htuple_shape(p, values, n);
+    return kn_hadd(p, "tuple", *shape, in, n, "");
 }
 
 static void while_loop(kn_hprint *p, const kn_mop *o, const uint32_t *captured, uint32_t n)

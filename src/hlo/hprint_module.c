@@ -56,8 +56,12 @@ const char *kn_hshape(kn_hprint *p, kiln_type type)
 
 const char *kn_hshape_of(kn_hprint *p, const uint32_t *values, uint32_t n)
 {
+    return n == 1 ? kn_hshape(p, p->f->values[values[0]].type->type) : kn_htuple_shape(p, values, n);
+}
+
+const char *kn_htuple_shape(kn_hprint *p, const uint32_t *values, uint32_t n)
+{
     kn_text t;
-    if (n == 1) return kn_hshape(p, p->f->values[values[0]].type->type);
     kn_text_init(&t, &p->ctx->alloc);
     kn_text_char(&t, '(');
     for (uint32_t i = 0; i < n; i++) {
@@ -171,7 +175,6 @@ const char *kn_hregion_name(kn_hprint *p, const kn_mregion *r)
     return c->name;
 }
 
-/* A region whose one parameter is a tuple of `captured` values and its arguments. */
 kn_hcomp *kn_htuple_region(kn_hprint *p, const kn_mregion *r, const uint32_t *captured, uint32_t n, bool pass)
 {
     kn_hcomp *around = p->c, *c = open(p, "");
@@ -183,7 +186,7 @@ kn_hcomp *kn_htuple_region(kn_hprint *p, const kn_mregion *r, const uint32_t *ca
     p->at = KN_NEWN(p->arena, uint32_t, p->f->nvalues);
     if (!p->at) kn_hfail(p, kn_nomem(p->ctx));
     for (uint32_t i = 0; i < all; i++) values[i] = i < n ? captured[i] : r->args + i - n;
-    parameter(p, 0, all == 1 ? kn_arena_printf(p->arena, "(%s)", kn_hshape_of(p, values, 1)) : kn_hshape_of(p, values, all), &inst);
+    parameter(p, 0, kn_htuple_shape(p, values, all), &inst);
     for (uint32_t i = 0; i < all && p->status == KILN_OK; i++) {
         char *index = kn_arena_printf(p->arena, ", index=%u", i);
         if (!index) kn_hfail(p, kn_nomem(p->ctx));
@@ -201,9 +204,7 @@ kn_hcomp *kn_htuple_region(kn_hprint *p, const kn_mregion *r, const uint32_t *ca
             out[i] = kn_hvalue_at(p, types[i]);
         }
         if (p->status == KILN_OK && !pass && total == 1) c->root = out[0];
-        else if (p->status == KILN_OK)
-            c->root = kn_hadd(p, "tuple", total == 1 ? kn_arena_printf(p->arena, "(%s)", kn_hshape_of(p, types, 1)) : kn_hshape_of(p, types, total), out,
-                              total, "");
+        else if (p->status == KILN_OK) c->root = kn_hadd(p, "tuple", kn_htuple_shape(p, types, total), out, total, "");
     }
     if (p->status == KILN_OK && !kn_push(p->arena, &p->comps, c)) kn_hfail(p, kn_nomem(p->ctx));
     p->c = around;

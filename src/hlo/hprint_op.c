@@ -76,7 +76,7 @@ static void put_value(kn_text *t, kiln_dtype d, kn_scalar v, bool alone)
         kn_text_char(t, ')');
         break;
     default:
-        if (v.f == v.f && v.f - v.f == 0 && v.f == (double)(int64_t)v.f && v.f > -1e15 && v.f < 1e15) {
+        if (v.f > -1e15 && v.f < 1e15 && v.f == (double)(int64_t)v.f) {
             kn_text_printf(t, "%s%lld", v.f == 0 && 1 / v.f < 0 ? "-" : "", (long long)v.f);
         } else if (d == KILN_F64) kn_text_double(t, v.f);
         else kn_text_float(t, (float)v.f);
@@ -117,6 +117,23 @@ static void constant(put *w)
 
 /* ---- shapes ---- */
 
+/* The place l for an instruction that the text gets besides the operation's own: in its scope, under its own name. */
+static const kn_mloc *renamed(kn_hprint *p, const kn_mloc *l, const char *name)
+{
+    if (!l || l->kind != KN_ML_NAME) return l;
+    size_t n = l->text.n;
+    while (n && l->text.s[n - 1] != '/') n--;
+    kn_mloc *own = KN_NEW(p->arena, kn_mloc);
+    char *text = kn_arena_printf(p->arena, "%.*s%s", (int)n, l->text.s, name);
+    if (!own || !text) {
+        kn_hfail(p, kn_nomem(p->ctx));
+        return NULL;
+    }
+    *own = *l;
+    own->text = kn_xspan(text);
+    return own;
+}
+
 /* HLO's broadcast repeats no dimension of size 1: such ones are taken away first. */
 static void broadcast(put *w)
 {
@@ -129,7 +146,10 @@ static void broadcast(put *w)
     if (a) kn_hfail(p, kn_mattr_ints(p->m, a, &v, &n));
     for (uint32_t i = 0; p->status == KILN_OK && i < n; i++)
         if (from.dims[i] == to.dims[v[i]]) dims[kept] = from.dims[i], at[kept++] = v[i];
-    if (kept < n) in = kn_hadd(p, "reshape", kn_hshape(p, (kiln_type){from.dtype, kept, dims}), &in, 1, "");
+    if (kept < n) {
+        in = kn_hadd(p, "reshape", kn_hshape(p, (kiln_type){from.dtype, kept, dims}), &in, 1, "");
+        if (p->status == KILN_OK) p->c->inst.v[in].loc = renamed(p, w->o->loc, "reshape");
+    }
     kn_text_add(&w->t, ", dimensions={");
     for (uint32_t i = 0; i < kept; i++) kn_text_printf(&w->t, "%s%lld", i ? "," : "", (long long)at[i]);
     kn_text_char(&w->t, '}');
@@ -304,17 +324,10 @@ static void custom_call(put *w, kn_span target)
     add_and_set(w, "custom-call");
 }
 
-static const kn_mfunc *find(const kn_mmodule *m, kn_span name)
-{
-    for (uint32_t i = 0; i < m->funcs.n; i++)
-        if (kn_span_same(m->funcs.v[i]->name, name)) return m->funcs.v[i];
-    return NULL;
-}
-
 static void call(put *w)
 {
     const kn_mattr *callee = attr(w, "callee"), *body = callee ? callee : attr(w, "decomposition"), *name = attr(w, "name");
-    const kn_mfunc *f = body ? find(w->p->m, body->text) : NULL;
+    const kn_mfunc *f = body ? kn_mfunc_find(w->p->m, 0, body->text) : NULL;
     kn_hcomp *c = f ? kn_hfunction(w->p, f) : NULL;
     if (!f) kn_hfail(w->p, kn_fail(w->p->ctx, KILN_INTERNAL, "a function that is called is missing"));
     if (w->p->status != KILN_OK || !c) return;

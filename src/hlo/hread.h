@@ -49,8 +49,9 @@ typedef struct kn_htext {
     kn_htext_comp *entry;
 } kn_htext;
 
+void kn_htext_leaves(const kn_htext_shape *s, kiln_type *out, uint32_t *n); /* types of its arrays, behind *n others */
 kiln_status kn_htext_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_htext *out);
-const kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name);
+kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name);
 static inline const kn_span *kn_htext_attr_of(const kn_htext_inst *i, const char *key)
 {
     for (uint32_t k = 0; k < i->nattrs; k++)
@@ -69,8 +70,9 @@ typedef struct kn_hmake {
 } kn_hmake;
 
 kiln_status kn_hmake_fail(kn_hmake *m, const kn_htext_inst *i, kiln_status code, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* The named computation as region k: its parameters are the region's arguments, or (args) values from around. */
-void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args);
+/* The named computation as region k: its parameters are the region's arguments, or (args, not NULL) `nargs` values from around. */
+void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args,
+                     uint32_t nargs);
 void kn_hmake_inst(kn_hmake *m, const kn_htext_inst *i, uint32_t *out); /* hread_op.c: values of the instruction's arrays */
 const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span name);
 /* Integers of {1,2}, or of 1x2 with `x` between them. */

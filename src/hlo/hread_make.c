@@ -20,13 +20,6 @@ kiln_status kn_hmake_fail(kn_hmake *m, const kn_htext_inst *i, kiln_status code,
     return s;
 }
 
-static void leaf_types(const kn_htext_shape *s, kiln_type *out, uint32_t *n)
-{
-    if (s->tuple)
-        for (uint32_t i = 0; i < s->n; i++) leaf_types(s->items[i], out, n);
-    else if (!s->token) out[(*n)++] = s->type;
-}
-
 /* Instructions of the computation into the open block; parameters have their values. Gives those of the root. */
 static const uint32_t *body(kn_hmake *m, const kn_htext_comp *c, const uint32_t *args)
 {
@@ -65,11 +58,12 @@ static kiln_type *types_of_params(kn_hmake *m, const kn_htext_comp *c, uint32_t 
     kiln_type *types = KN_NEWN(m->h->arena, kiln_type, all);
     KN_XCHECK(&m->x, types);
     *n = 0;
-    for (uint32_t k = 0; types && k < c->nparams; k++) leaf_types(c->inst.v[c->params[k]].shape, types, n);
+    for (uint32_t k = 0; types && k < c->nparams; k++) kn_htext_leaves(c->inst.v[c->params[k]].shape, types, n);
     return types;
 }
 
-void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args)
+void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args,
+                     uint32_t nargs)
 {
     const kn_htext_comp *c = kn_htext_find(m->h, name);
     uint32_t n = 0;
@@ -79,6 +73,12 @@ void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k
     }
     kiln_type *types = types_of_params(m, c, &n);
     if (m->x.status != KILN_OK) return;
+    bool fits = !args || nargs == n;
+    for (uint32_t a = 0; args && fits && a < n; a++) fits = kiln_type_equal(kn_xtype_of(&m->x, args[a]), types[a]);
+    if (!fits) {
+        kn_hmake_fail(m, i, KILN_INVALID, "%.*s is not given what its parameters are", KN_SPAN_ARG(name));
+        return;
+    }
     kn_xopen o = kn_xopen_region(&m->x, op, k, nregions, types, args ? 0 : n);
     uint32_t *own = KN_NEWN(m->h->arena, uint32_t, n);
     KN_XCHECK(&m->x, own);
@@ -105,10 +105,7 @@ static kn_span function_name(kn_hmake *m, const kn_htext_comp *c)
 
 const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span name)
 {
-    kn_htext_comp *c = NULL;
-    const kn_htext_comp *found = kn_htext_find(m->h, name);
-    for (uint32_t k = 0; k < m->h->comps.n; k++)
-        if (m->h->comps.v[k] == found) c = m->h->comps.v[k];
+    kn_htext_comp *c = kn_htext_find(m->h, name);
     if (!c) {
         kn_hmake_fail(m, i, KILN_INVALID, "there is no computation %.*s", KN_SPAN_ARG(name));
         return NULL;
@@ -127,26 +124,19 @@ const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span n
     uint32_t *args = KN_NEWN(m->h->arena, uint32_t, n);
     KN_XCHECK(&m->x, results && f && attrs && out && args);
     if (m->x.status != KILN_OK) return NULL;
-    leaf_types(c->inst.v[c->root].shape, results, &k);
+    kn_htext_leaves(c->inst.v[c->root].shape, results, &k);
     for (k = 0; k < nout; k++) out[k] = kn_xtype(&m->x, results[k]);
     *f = (kn_mfunc){.name = function_name(m, c), .at = c->at, .line = 1, .is_private = !c->entry, .has_body = true, .nargs = n, .nresults = nout,
                     .results = out, .arg_attrs = attrs, .result_attrs = attrs + n};
     kn_xfail(&m->x, kn_mfunc_add(m->x.m, f));
-    kn_export saved = m->x;
-    memset(&m->x.values, 0, sizeof m->x.values);
-    m->x.block = NULL;
-    m->x.last = NULL;
-    m->x.depth = 0;
+    kn_export saved = kn_xenter(&m->x);
     kn_mop holder = {.name = {"", 0}};
     kn_xopen o = kn_xopen_region(&m->x, &holder, 0, 1, types, n);
     for (k = 0; k < n; k++) args[k] = o.arg + k;
     const uint32_t *root = m->x.status == KILN_OK ? body(m, c, args) : NULL;
     kn_xclose(&m->x, o, root, nout);
     if (m->x.status == KILN_OK) f->body = holder.regions[0];
-    f->values = m->x.values.v;
-    f->nvalues = m->x.values.n;
-    m->x.values.v = saved.values.v, m->x.values.n = saved.values.n, m->x.values.cap = saved.values.cap;
-    m->x.block = saved.block, m->x.last = saved.last, m->x.depth = saved.depth;
+    kn_xleave(&m->x, &saved, f);
     c->making = false;
     c->made = f;
     return f;

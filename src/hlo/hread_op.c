@@ -19,13 +19,6 @@ typedef struct making {
 static bool is(const making *w, const char *opcode) { return kn_span_is(w->i->opcode, opcode); }
 static void bad(const making *w, const char *what) { kn_hmake_fail(w->m, w->i, KILN_INVALID, "%s", what); }
 
-static void results_of(const kn_htext_shape *s, kiln_type *out, uint32_t *n)
-{
-    if (s->tuple)
-        for (uint32_t i = 0; i < s->n; i++) results_of(s->items[i], out, n);
-    else if (!s->token) out[(*n)++] = s->type;
-}
-
 static kn_mop *op(making *w, const char *name)
 {
     kn_mop *o = kn_xop(&w->m->x, name, w->in, w->nin, w->out, w->nout);
@@ -73,7 +66,7 @@ static void region(making *w, kn_mop *o, const char *key, uint32_t k, uint32_t n
 {
     const kn_span *s = kn_htext_attr_of(w->i, key);
     if (!s) kn_hmake_fail(w->m, w->i, KILN_INVALID, "%s is missing", key);
-    else kn_hmake_region(w->m, w->i, o, k, nregions, key, *s, NULL);
+    else kn_hmake_region(w->m, w->i, o, k, nregions, key, *s, NULL, 0);
 }
 
 /* ---- constants ---- */
@@ -125,11 +118,10 @@ static void constant(making *w)
         }
     }
     if (kiln_type_size(type) == 0) t.n = 0;
-    char *text = t.failed ? NULL : kn_arena_textn(x->arena, t.n ? t.s : "", t.n);
-    KN_XCHECK(x, text);
-    kn_mop *o = op(w, "stablehlo.constant");
-    if (text) kn_xattr(x, o, "value", (kn_mattr){.kind = KN_MA_DENSE, .at = w->i->at, .type = kn_xtype(x, type), .text = {text, t.n}});
+    kn_span text = {"", t.n};
+    text.s = kn_xkeep(x, &t);
     kn_text_fini(&t);
+    kn_xattr(x, op(w, "stablehlo.constant"), "value", (kn_mattr){.kind = KN_MA_DENSE, .at = w->i->at, .type = kn_xtype(x, type), .text = text});
 }
 
 /* ---- shapes ---- */
@@ -202,10 +194,9 @@ static void indexed(making *w, kn_mop *o, bool scatter)
         kn_text_char(&t, ']');
     }
     if (ints(w, "index_vector_dim", v, &n) && n == 1) kn_text_printf(&t, "%sindex_vector_dim = %lld", t.n ? ", " : "", (long long)v[0]);
-    char *text = t.failed ? NULL : kn_arena_textn(x->arena, t.n ? t.s : "", t.n);
-    KN_XCHECK(x, text);
+    const char *text = kn_xkeep(x, &t);
     kn_text_fini(&t);
-    if (text) kn_xattr_text(x, o, scatter ? "scatter_dimension_numbers" : "dimension_numbers", scatter ? "stablehlo.scatter" : "stablehlo.gather", text);
+    kn_xattr_text(x, o, scatter ? "scatter_dimension_numbers" : "dimension_numbers", scatter ? "stablehlo.scatter" : "stablehlo.gather", text);
     flag(w, o, "indices_are_sorted", "indices_are_sorted");
     if (scatter) flag(w, o, "unique_indices", "unique_indices");
 }
@@ -290,7 +281,41 @@ static void convolution(making *w)
     number(w, o, "batch_group_count", "batch_group_count");
 }
 
+/* Where the first `key` in s ends; s.n: there is none. */
+static size_t behind(kn_span s, const char *key)
+{
+    size_t n = strlen(key);
+    for (size_t k = 0; k + n <= s.n; k++)
+        if (memcmp(s.s + k, key, n) == 0) return k + n;
+    return s.n;
+}
+
+/* From there to the next quote, or the end. */
+static kn_span quoted(kn_span s, size_t from)
+{
+    size_t end = from;
+    while (end < s.n && s.s[end] != '"') end++;
+    return (kn_span){s.s + from, end - from};
+}
+
 /* ---- calls and control flow ---- */
+
+/* frontend_attributes={composite.attributes={axis = 0 : i64},composite.name="kiln.argmax",..} */
+static void composite_attributes(making *w, kn_mop *o, kn_span frontend)
+{
+    kn_export *x = &w->m->x;
+    size_t from = behind(frontend, "composite.attributes={"), end = from;
+    kn_xattr(x, o, "name", (kn_mattr){.kind = KN_MA_STRING, .at = w->i->at, .text = quoted(frontend, behind(frontend, "composite.name=\""))});
+    if (from == frontend.n) return;
+    for (int depth = 1; end < frontend.n; end++) {
+        depth += (frontend.s[end] == '{') - (frontend.s[end] == '}');
+        if (!depth) break;
+    }
+    kn_mattr dict, text = {.kind = KN_MA_DIALECT, .at = frontend.s, .text = {frontend.s + from, end - from}};
+    kiln_status s = kn_mattr_body(x->m, &text, &dict);
+    kn_xfail(x, s);
+    if (s == KILN_OK) kn_xattr(x, o, "composite_attributes", dict);
+}
 
 static void call(making *w, const char *key)
 {
@@ -306,25 +331,7 @@ static void call(making *w, const char *key)
     bool ours = composite && kn_span_is(*composite, "true") && frontend && kn_span_holds(*frontend, "composite.name=\"");
     kn_mop *o = op(w, ours ? "stablehlo.composite" : "func.call");
     kn_xattr(x, o, ours ? "decomposition" : "callee", (kn_mattr){.kind = KN_MA_SYMBOL, .at = w->i->at, .text = f->name});
-    if (!ours) return;
-    for (size_t k = 0; k + 16 < frontend->n; k++) {
-        if (memcmp(frontend->s + k, "composite.name=\"", 16) == 0) {
-            size_t n = 0;
-            while (k + 16 + n < frontend->n && frontend->s[k + 16 + n] != '"') n++;
-            kn_xattr(x, o, "name", (kn_mattr){.kind = KN_MA_STRING, .at = w->i->at, .text = {frontend->s + k + 16, n}});
-        }
-        if (memcmp(frontend->s + k, "composite.attributes={", 16) == 0 && frontend->s[k + 21] == '{') {
-            size_t from = k + 22, end = from;
-            for (int depth = 1; end < frontend->n; end++) {
-                depth += (frontend->s[end] == '{') - (frontend->s[end] == '}');
-                if (!depth) break;
-            }
-            kn_mattr dict, text = {.kind = KN_MA_DIALECT, .at = frontend->s, .text = {frontend->s + from, end - from}};
-            kiln_status s = kn_mattr_body(x->m, &text, &dict);
-            kn_xfail(x, s);
-            if (s == KILN_OK) kn_xattr(x, o, "composite_attributes", dict);
-        }
-    }
+    if (ours) composite_attributes(w, o, *frontend);
 }
 
 static void while_loop(making *w)
@@ -335,8 +342,8 @@ static void while_loop(making *w)
         bad(w, "condition and body are needed");
         return;
     }
-    kn_hmake_region(w->m, w->i, o, 0, 2, "condition", *cond, NULL);
-    kn_hmake_region(w->m, w->i, o, 1, 2, "body", *body, NULL);
+    kn_hmake_region(w->m, w->i, o, 0, 2, "condition", *cond, NULL, 0);
+    kn_hmake_region(w->m, w->i, o, 1, 2, "body", *body, NULL, 0);
 }
 
 /* conditional(index, arg0, arg1, ..), branch_computations={a, b}, or true_computation=, false_computation= */
@@ -362,8 +369,9 @@ static void conditional(making *w)
     w->nin = 1;
     kn_mop *o = op(w, all ? "stablehlo.case" : "stablehlo.if");
     for (uint32_t k = 0; k < n; k++) {
-        kn_hmake_region(w->m, w->i, o, k, n, "a branch", names[k], w->in + used);
-        used += w->m->c->inst.v[w->i->in[1 + k]].shape->leaves;
+        uint32_t leaves = w->m->c->inst.v[w->i->in[1 + k]].shape->leaves;
+        kn_hmake_region(w->m, w->i, o, k, n, "a branch", names[k], w->in + used, leaves);
+        used += leaves;
     }
 }
 
@@ -520,17 +528,10 @@ static void make(making *w)
 static const kn_mloc *location(kn_hmake *m, const kn_htext_inst *i)
 {
     const kn_span *s = kn_htext_attr_of(i, "metadata");
-    kn_span name = {"", 0}, file = {"", 0};
+    if (!s) return NULL;
+    kn_span name = quoted(*s, behind(*s, "op_name=\"")), file = quoted(*s, behind(*s, "source_file=\""));
     uint32_t line = 0;
-    for (size_t k = 0; s && k < s->n; k++) {
-        bool op_name = s->n - k > 9 && memcmp(s->s + k, "op_name=\"", 9) == 0, source = s->n - k > 13 && memcmp(s->s + k, "source_file=\"", 13) == 0;
-        bool number_of = s->n - k > 12 && memcmp(s->s + k, "source_line=", 12) == 0;
-        size_t from = k + (op_name ? 9 : source ? 13 : 12), end = from;
-        while ((op_name || source) && end < s->n && s->s[end] != '"') end++;
-        if (op_name) name = (kn_span){s->s + from, end - from};
-        if (source) file = (kn_span){s->s + from, end - from};
-        for (; number_of && end < s->n && s->s[end] >= '0' && s->s[end] <= '9' && line < 100000000; end++) line = line * 10 + (uint32_t)(s->s[end] - '0');
-    }
+    for (size_t k = behind(*s, "source_line="); k < s->n && s->s[k] >= '0' && s->s[k] <= '9' && line < 100000000; k++) line = line * 10 + (uint32_t)(s->s[k] - '0');
     if (!name.n && (!file.n || !line)) return NULL;
     kn_mloc *l = KN_NEWN(m->h->arena, kn_mloc, 2);
     KN_XCHECK(&m->x, l);
@@ -555,7 +556,7 @@ void kn_hmake_inst(kn_hmake *m, const kn_htext_inst *i, uint32_t *out)
         w.nin += leaves;
     }
     w.in = in;
-    results_of(i->shape, w.out, &w.nout);
+    kn_htext_leaves(i->shape, w.out, &w.nout);
     m->x.loc = location(m, i);
     m->x.at = i->at;
     m->x.line = i->line;

@@ -155,6 +155,13 @@ static kiln_status shape(reader *r, const kn_htext_shape **out)
     return KILN_OK;
 }
 
+void kn_htext_leaves(const kn_htext_shape *s, kiln_type *out, uint32_t *n)
+{
+    if (s->tuple)
+        for (uint32_t i = 0; i < s->n; i++) kn_htext_leaves(s->items[i], out, n);
+    else if (!s->token) out[(*n)++] = s->type;
+}
+
 /* ---- instructions ---- */
 
 /* `f32[2]{0} %name`, `name`: the last word. */
@@ -217,19 +224,12 @@ static kiln_status instruction(reader *r, kn_htext_comp *c)
     }
     i.attrs = attrs.v;
     i.nattrs = attrs.n;
-    if (root || c->root == UINT32_MAX) c->root = root ? c->inst.n : UINT32_MAX;
+    if (root) c->root = c->inst.n;
     KILN_TRY_MEM(r->ctx, kn_push(r->h->arena, &c->inst, i));
     return KILN_OK;
 }
 
 /* ---- computations ---- */
-
-static uint64_t hash(kn_span s)
-{
-    uint64_t h = 1469598103934665603u;
-    for (size_t i = 0; i < s.n; i++) h = (h ^ (unsigned char)s.s[i]) * 1099511628211u;
-    return h ^ h >> 32;
-}
 
 /* Names of operands as numbers of instructions, which stand before. */
 static kiln_status resolve(reader *r, kn_htext_comp *c)
@@ -243,14 +243,14 @@ static kiln_status resolve(reader *r, kn_htext_comp *c)
         uint32_t *in = KN_NEWN(r->h->arena, uint32_t, i->nin);
         KILN_TRY_MEM(r->ctx, in);
         for (uint32_t o = 0; o < i->nin; o++) {
-            uint32_t at = (uint32_t)hash(i->operands[o]) & (size - 1);
+            uint32_t at = (uint32_t)kn_span_hash(i->operands[o]) & (size - 1);
             while (table[at] && !kn_span_same(c->inst.v[table[at] - 1].name, i->operands[o])) at = (at + 1) & (size - 1);
             if (!table[at])
                 return kn_source_fail(&r->h->src, i->operands[o].s, KILN_INVALID, "unbound", NULL, "there is no instruction %.*s before", KN_SPAN_ARG(i->operands[o]));
             in[o] = table[at] - 1;
         }
         i->in = in;
-        uint32_t at = (uint32_t)hash(i->name) & (size - 1);
+        uint32_t at = (uint32_t)kn_span_hash(i->name) & (size - 1);
         while (table[at]) {
             if (kn_span_same(c->inst.v[table[at] - 1].name, i->name))
                 return kn_source_fail(&r->h->src, i->name.s, KILN_INVALID, "duplicate", NULL, "the name %.*s is given twice", KN_SPAN_ARG(i->name));
@@ -325,7 +325,7 @@ static kiln_status header(reader *r)
     return KILN_OK;
 }
 
-const kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name)
+kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name)
 {
     if (name.n && name.s[0] == '%') name.s++, name.n--;
     for (uint32_t i = 0; i < h->comps.n; i++)

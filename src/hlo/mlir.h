@@ -28,6 +28,7 @@ static inline bool kn_span_holds(kn_span a, const char *word)
     return false;
 }
 static inline bool kn_span_same(kn_span a, kn_span b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
+uint64_t kn_span_hash(kn_span s);
 
 typedef struct kn_source {
     kiln_ctx *ctx;

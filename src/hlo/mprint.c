@@ -108,19 +108,24 @@ typedef struct form_state {
     uint32_t operand;
 } form_state;
 
+static void consume(form_state *s, const char *name)
+{
+    size_t used = strlen(s->consumed), n = strlen(name);
+    if (used + n + 2 > sizeof s->consumed) return;
+    memcpy(s->consumed + used, name, n);
+    memcpy(s->consumed + used + n, "|", 2);
+}
+
 static const kn_mattr *take(const kn_mop *o, form_state *s, const char *f, char *kind, const char **after)
 {
     char name[40];
     const char *end = strchr(f, '>');
-    size_t n = (size_t)(end - f - 3), used = strlen(s->consumed);
+    size_t n = (size_t)(end - f - 3);
     memcpy(name, f + 3, n);
     name[n] = 0;
     *kind = f[1];
     *after = end;
-    if (used + n + 2 < sizeof s->consumed) {
-        memcpy(s->consumed + used, name, n);
-        memcpy(s->consumed + used + n, "|", 2);
-    }
+    consume(s, name);
     return kn_mop_attr(o, name);
 }
 
@@ -133,8 +138,9 @@ static void ranges(kn_mprint *p, const kn_mop *o, form_state *s)
         if (by && by->items[i].i != 1) kn_text_printf(p->t, ":%lld", (long long)by->items[i].i);
     }
     kn_text_char(p->t, ']');
-    size_t used = strlen(s->consumed);
-    memcpy(s->consumed + used, "start_indices|limit_indices|strides|", 37);
+    consume(s, "start_indices");
+    consume(s, "limit_indices");
+    consume(s, "strides");
 }
 
 static void window(kn_mprint *p, const kn_mop *o, form_state *s)
@@ -144,14 +150,13 @@ static void window(kn_mprint *p, const kn_mop *o, form_state *s)
     kn_text_char(p->t, '{');
     for (int i = 0; i < 5; i++) {
         const kn_mattr *a = kn_mop_attr(o, names[i][1]);
+        consume(s, names[i][1]);
         if (!a) continue;
         kn_text_printf(p->t, "%s%s = ", any ? ", " : "", names[i][0]);
         kn_mprint_attr(p->t, a, true);
         any = true;
     }
     kn_text_char(p->t, '}');
-    size_t used = strlen(s->consumed);
-    memcpy(s->consumed + used, "window_strides|padding|lhs_dilation|rhs_dilation|window_reversal|", 66);
 }
 
 static void attribute(kn_mprint *p, const kn_mop *o, form_state *s, char kind, const kn_mattr *a)
@@ -214,13 +219,7 @@ static void follow(kn_mprint *p, const kn_mop *o, const char *f, form_state *s)
 static void rest_of_attributes(kn_mprint *p, const kn_mop *o, const form_state *s)
 {
     bool any = false;
-    for (uint32_t i = 0; i < o->nattrs; i++) {
-        const char *at = s->consumed;
-        bool used = false;
-        for (; *at; at += strcspn(at, "|") + 1)
-            used = used || (strcspn(at, "|") == o->attrs[i].name.n && memcmp(at, o->attrs[i].name.s, o->attrs[i].name.n) == 0);
-        any = any || !used;
-    }
+    for (uint32_t i = 0; i < o->nattrs; i++) any = any || !kn_mprint_listed(s->consumed, o->attrs[i].name);
     if (!any) return;
     kn_text_char(p->t, ' ');
     kn_mprint_dict(p->t, o->attrs, o->nattrs, s->consumed);
@@ -373,7 +372,7 @@ static void pretty(kn_mprint *p, const kn_mop *o, bool top)
     form_state s = {.operand = 0};
     bool function = o->name.n > 5 && memcmp(o->name.s, "func.", 5) == 0 && (top || kn_span_is(o->name, "func.return"));
     kn_text_addn(p->t, o->name.s + (function ? 5 : 0), o->name.n - (function ? 5 : 0));
-    if (f->format[0] != '(' && !(f->format[0] == '<' && 0)) kn_text_char(p->t, ' ');
+    if (f->format[0] != '(') kn_text_char(p->t, ' ');
     follow(p, o, f->format, &s);
     rest_of_attributes(p, o, &s);
     signature(p, o, f->types);

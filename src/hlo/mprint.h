@@ -3,6 +3,7 @@
 #ifndef KN_HLO_MPRINT_H
 #define KN_HLO_MPRINT_H
 
+#include "base/map.h"
 #include "base/text.h"
 #include "hlo/mlir.h"
 
@@ -19,6 +20,8 @@ typedef struct kn_mprint {
     unsigned used; /* which of the common names are visible: a bit each */
     bool locations;            /* does any operation have one? */
     KN_VEC(const kn_mloc *) locs;
+    kn_map loc_of;           /* hash -> the newest of locs that has it, + 1 */
+    KN_VEC(uint32_t) older; /* per location: another one + 1 with its hash, or 0 */
     bool failed;
 } kn_mprint;
 
@@ -29,6 +32,7 @@ void kn_mprint_names(kn_mprint *p, const kn_mfunc *f);
 void kn_mprint_type(kn_text *t, const kn_mtype *type);
 void kn_mprint_attr(kn_text *t, const kn_mattr *a, bool pretty); /* pretty: integers without their types */
 void kn_mprint_dict(kn_text *t, const kn_mfield *fields, uint32_t n, const char *left_out); /* {a = b, ..}; names between | in left_out are not printed */
+bool kn_mprint_listed(const char *names, kn_span name); /* is it one of those between | in names (NULL: none)? */
 void kn_mprint_string(kn_text *t, kn_span s);
 void kn_mprint_symbol(kn_text *t, kn_span name); /* @name, quoted where it must be */
 void kn_mprint_loc(kn_mprint *p, const kn_mloc *l); /* a reference, " loc(#loc3)" */

@@ -108,7 +108,7 @@ void kn_mprint_attr(kn_text *t, const kn_mattr *a, bool pretty)
     }
 }
 
-static bool listed(const char *names, kn_span name)
+bool kn_mprint_listed(const char *names, kn_span name)
 {
     for (const char *p = names; p && *p;) {
         size_t n = strcspn(p, "|");
@@ -123,7 +123,7 @@ void kn_mprint_dict(kn_text *t, const kn_mfield *fields, uint32_t n, const char 
     bool any = false;
     kn_text_char(t, '{');
     for (uint32_t i = 0; i < n; i++) {
-        if (listed(left_out, fields[i].name)) continue;
+        if (kn_mprint_listed(left_out, fields[i].name)) continue;
         if (any) kn_text_add(t, ", ");
         any = true;
         kn_text_addn(t, fields[i].name.s, fields[i].name.n);
@@ -145,10 +145,13 @@ static bool same_loc(const kn_mloc *a, const kn_mloc *b)
 
 static uint32_t intern(kn_mprint *p, const kn_mloc *l)
 {
-    if (l->child) intern(p, l->child);
-    for (uint32_t i = p->locs.n; i-- > 0;)
-        if (same_loc(p->locs.v[i], l)) return i + 1;
-    if (!kn_push(p->arena, &p->locs, l)) p->failed = true;
+    uint32_t child = l->child ? intern(p, l->child) : 0;
+    uint64_t key = kn_mix(kn_span_hash(l->text) + kn_mix(kn_map_pair(l->line, l->column)) + kn_mix(kn_map_pair(child, (uint32_t)l->kind)));
+    uint32_t newest = kn_map_get(&p->loc_of, key);
+    for (uint32_t i = newest; i; i = p->older.v[i - 1])
+        if (same_loc(p->locs.v[i - 1], l)) return i;
+    bool kept = kn_push(p->arena, &p->older, newest) && kn_push(p->arena, &p->locs, l) && kn_map_put(p->arena, &p->loc_of, key, p->locs.n);
+    if (!kept) p->failed = true;
     return p->locs.n;
 }
 

@@ -36,7 +36,6 @@ typedef struct kn_mreader {
     KN_VEC(kn_mfield) field_list;
 } kn_mreader;
 
-uint64_t kn_span_hash(kn_span s);
 kiln_status kn_mread_deeper(kn_mreader *r); /* counts one level down; the caller counts back */
 
 /* ---- tree_type.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A feed-forward layer as HLO: with its call of relu before optimisation, as two fusions after it. */
+/* A feed-forward layer as HLO: with its call of relu before optimisation, as two fusions after it; places in the source. */
 #include "hlo/hlo.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
@@ -92,8 +92,56 @@ static void layer(void **state)
     kiln_prog_release(fused);
 }
 
+/* ---- places ---- */
+
+static const char placed[] = /* %1 repeats a dimension of size 1: HLO needs a reshape first; the callee has places of its own */
+    "module @placed {\n"
+    "  func.func public @main(%arg0: tensor<1x4xf32>) -> tensor<3x4xf32> {\n"
+    "    %0 = call @twice(%arg0) : (tensor<1x4xf32>) -> tensor<1x4xf32> loc(#loc5)\n"
+    "    %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x4xf32>) -> tensor<3x4xf32> loc(#loc4)\n"
+    "    return %1 : tensor<3x4xf32>\n"
+    "  }\n"
+    "  func.func private @twice(%arg0: tensor<1x4xf32>) -> tensor<1x4xf32> {\n"
+    "    %0 = stablehlo.add %arg0, %arg0 : tensor<1x4xf32> loc(#loc3)\n"
+    "    return %0 : tensor<1x4xf32>\n"
+    "  }\n"
+    "}\n"
+    "#loc1 = loc(\"model.py\":7:1)\n"
+    "#loc2 = loc(\"twice.py\":9:1)\n"
+    "#loc3 = loc(\"jit(main)/inner/add\"(#loc2))\n"
+    "#loc4 = loc(\"jit(main)/outer/broadcast_in_dim\"(#loc1))\n"
+    "#loc5 = loc(\"jit(main)/jit\"(#loc1))\n";
+
+static const char placed_hlo[] =
+    "HloModule placed, entry_computation_layout={(f32[1,4]{1,0})->f32[3,4]{1,0}}\n"
+    "\n"
+    "twice.2 {\n"
+    "  Arg_0.3 = f32[1,4]{1,0} parameter(0)\n"
+    "  ROOT add.4 = f32[1,4]{1,0} add(Arg_0.3, Arg_0.3), metadata={op_name=\"jit(main)/inner/add\" source_file=\"twice.py\" source_line=9}\n"
+    "}\n"
+    "\n"
+    "ENTRY main.8 {\n"
+    "  Arg_0.1 = f32[1,4]{1,0} parameter(0)\n"
+    "  call.5 = f32[1,4]{1,0} call(Arg_0.1), to_apply=twice.2, metadata={op_name=\"jit(main)/jit\" source_file=\"model.py\" source_line=7}\n"
+    "  reshape.6 = f32[4]{0} reshape(call.5), metadata={op_name=\"jit(main)/outer/reshape\" source_file=\"model.py\" source_line=7}\n"
+    "  ROOT broadcast.7 = f32[3,4]{1,0} broadcast(reshape.6), dimensions={1}, metadata={op_name=\"jit(main)/outer/broadcast_in_dim\" "
+    "source_file=\"model.py\" source_line=7}\n"
+    "}\n";
+
+/* Metadata says where each instruction comes from, and is the same once it has been read. */
+static void places(void **state)
+{
+    kiln_prog *p, *q;
+    assert_ok(*state, kiln_prog_parse(*state, placed, sizeof placed - 1, "placed", &p));
+    assert_hlo(*state, p, false, placed_hlo);
+    assert_ok(*state, kiln_prog_parse(*state, placed_hlo, sizeof placed_hlo - 1, "placed.hlo", &q));
+    assert_hlo(*state, q, false, placed_hlo);
+    kiln_prog_release(p);
+    kiln_prog_release(q);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layer)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layer), cmocka_unit_test(places)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* StableHLO text: modules that JAX wrote print as they stand, value names and locations aside; programs traced here print with the
- * names of their ends and with locations; what is printed reads back to the same text. */
+ * names of their ends and with locations; what is printed, as HLO text too, reads back to the same text. */
 #include "hlo/hlo.h"
 #include "ir/ir.h"
 #include "kiln/trace.h"
@@ -79,6 +79,27 @@ static kn_text print(kiln_ctx *ctx, const kiln_prog *p)
 
 /* ---- the shared programs ---- */
 
+static kn_text print_hlo(kiln_ctx *ctx, const kiln_prog *p)
+{
+    kn_text t;
+    kn_text_init(&t, &ctx->alloc);
+    assert_ok(ctx, kn_hlo_print_hlo(ctx, p, false, &t));
+    return t;
+}
+
+/* HLO text, metadata included, is the same again once it has been read. */
+static void stands_in_hlo(kiln_ctx *ctx, const char *path, const kiln_prog *p)
+{
+    kiln_prog *q;
+    kn_text first = print_hlo(ctx, p);
+    assert_ok(ctx, kiln_prog_parse(ctx, first.s, first.n, path, &q));
+    kn_text again = print_hlo(ctx, q);
+    assert_string_equal(first.s, again.s);
+    kn_text_fini(&first);
+    kn_text_fini(&again);
+    kiln_prog_release(q);
+}
+
 static void prints_as_it_stands(kiln_ctx *ctx, const char *path)
 {
     kn_bytes b;
@@ -93,6 +114,7 @@ static void prints_as_it_stands(kiln_ctx *ctx, const char *path)
     kn_text again = print(ctx, q);
     assert_string_equal(first.s, again.s);
     assert_true(kn_jaxpr_equal(p->main, q->main));
+    stands_in_hlo(ctx, path, p);
     free(want);
     free(got);
     kn_text_fini(&first);
@@ -127,6 +149,43 @@ static void shared_programs(void **state)
         skip();
     }
     assert_true(folder(*state, KILN_CASES "/programs", 1) > 60);
+}
+
+/* ---- constants that bodies see from around them ---- */
+
+static const char seen_text[] =
+    "module @seen attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+    "  func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {\n"
+    "    %c = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %c_0 = stablehlo.constant dense<10> : tensor<i32>\n"
+    "    %0 = stablehlo.while(%iterArg = %arg0) : tensor<i32>\n"
+    "    cond {\n"
+    "      %1 = stablehlo.compare LT, %iterArg, %c_0, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "      stablehlo.return %1 : tensor<i1>\n"
+    "    } do {\n"
+    "      %1 = stablehlo.while(%iterArg_1 = %iterArg) : tensor<i32>\n"
+    "      cond {\n"
+    "        %3 = stablehlo.compare LT, %iterArg_1, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "        stablehlo.return %3 : tensor<i1>\n"
+    "      } do {\n"
+    "        %3 = stablehlo.add %iterArg_1, %c : tensor<i32>\n"
+    "        stablehlo.return %3 : tensor<i32>\n"
+    "      }\n"
+    "      %2 = stablehlo.add %1, %c : tensor<i32>\n"
+    "      stablehlo.return %2 : tensor<i32>\n"
+    "    }\n"
+    "    return %0 : tensor<i32>\n"
+    "  }\n"
+    "}\n";
+
+static void seen_constants(void **state)
+{
+    kiln_prog *p;
+    assert_ok(*state, kiln_prog_parse(*state, seen_text, sizeof seen_text - 1, "seen", &p));
+    kn_text t = print(*state, p);
+    assert_string_equal(t.s, seen_text);
+    kn_text_fini(&t);
+    kiln_prog_release(p);
 }
 
 /* ---- numbers, as LLVM writes them ---- */
@@ -218,7 +277,7 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_programs), cmocka_unit_test(numbers), cmocka_unit_test(traced),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_programs), cmocka_unit_test(seen_constants), cmocka_unit_test(numbers), cmocka_unit_test(traced),
                                        cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -59,6 +59,43 @@ static void refused(void **state)
     }
 }
 
+/* ---- HLO text ---- */
+
+#define CONDITIONAL(shape, more, result)                                                                                        \
+    "HloModule m\n\na {\n  p = " shape " parameter(0)\n" more "  ROOT s = " shape " " result "\n}\n\n"                          \
+    "ENTRY main {\n  c = pred[] parameter(0)\n  x = f32[4] parameter(1)\n"                                                      \
+    "  ROOT r = f32[4] conditional(c, x, x), true_computation=a, false_computation=a\n}\n"
+
+/* Branches that want more than they are given, or something else. */
+static void hlo_text(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {CONDITIONAL("f32[4]", "  q = f32[4] parameter(1)\n", "add(p, q)"), "is not given what its parameters are"},
+        {CONDITIONAL("f32[2]", "", "add(p, p)"), "is not given what its parameters are"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kiln_prog *p = NULL;
+        assert_int_equal(kn_hlo_text_parse(*state, cases[i].text, strlen(cases[i].text), "text.hlo", &p), KILN_INVALID);
+        assert_says(*state, cases[i].says);
+    }
+}
+
+/* A text that ends with the beginning of an attribute's name is read no further than it goes (in memory of just its size). */
+static void hlo_text_cut(void **state)
+{
+    static const char text[] = "HloModule m\n\na {\n  ROOT p = f32[4] parameter(0)\n}\n\nENTRY main {\n  x = f32[4] parameter(0)\n"
+                               "  ROOT r = f32[4] call(x), to_apply=a, is_composite=true, frontend_attributes={composite.name=\"x\" composite.attrib}}";
+    kiln_prog *p = NULL;
+    char *own = malloc(sizeof text - 1);
+    assert_non_null(own);
+    memcpy(own, text, sizeof text - 1);
+    assert_ok(*state, kn_hlo_text_parse(*state, own, sizeof text - 1, "text.hlo", &p));
+    free(own);
+    kiln_prog_release(p);
+}
+
 static void check_equal(kiln_ctx *ctx, const char *text)
 {
     kiln_prog *p;
@@ -121,6 +158,6 @@ static void comparators_with_arrays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refused), cmocka_unit_test(taken), cmocka_unit_test(comparators_with_arrays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused), cmocka_unit_test(hlo_text), cmocka_unit_test(hlo_text_cut), cmocka_unit_test(taken), cmocka_unit_test(comparators_with_arrays)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
