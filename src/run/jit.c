@@ -368,6 +368,8 @@ static kiln_status made(const making *m, kn_key *key, uint64_t hash, kiln_exec *
     return status;
 }
 
+static const char *called(const kiln_fn *f) { return f->name ? f->name : "jit"; }
+
 static kiln_status types_of(const kiln_fn *f, making *m, kn_prog *room)
 {
     kiln_type *t = KN_NEWN(&room->arena, kiln_type, m->n_args + 1);
@@ -376,12 +378,12 @@ static kiln_status types_of(const kiln_fn *f, making *m, kn_prog *room)
     for (uint32_t i = 0; i < m->n_args; i++) {
         const kiln_arg *a = &m->args[i];
         if (a->kind == KILN_ARG_IS_STATIC) continue;
-        if (a->kind == KILN_ARG_IS_ARRAY && !a->array) return kn_fail(m->ctx, KILN_INVALID, "%s: argument %u holds no array", f->name ? f->name : "jit", i);
+        if (a->kind == KILN_ARG_IS_ARRAY && !a->array) return kn_fail(m->ctx, KILN_INVALID, "%s: argument %u holds no array", called(f), i);
         t[m->n_types++] = a->kind == KILN_ARG_IS_ARRAY ? kiln_array_type(a->array) : KILN_SCALAR(a->dtype);
     }
     m->n_inner = f->transform && f->n_in ? f->n_in : m->n_types;
     if (m->n_inner > m->n_types)
-        return kn_fail(m->ctx, KILN_INVALID, "%s: n_in is %u, but there are %u arguments that are not static", f->name ? f->name : "jit", f->n_in, m->n_types);
+        return kn_fail(m->ctx, KILN_INVALID, "%s: n_in is %u, but there are %u arguments that are not static", called(f), f->n_in, m->n_types);
     if (f->transform) return kn_words_inner(m->ctx, room, f->transform, m->types, m->n_types, &m->inner);
     m->inner = m->types;
     return KILN_OK;
@@ -420,8 +422,6 @@ kiln_status kiln_jit_exec(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, co
 }
 
 /* ---- inside a trace ---- */
-
-static const char *called(const kiln_fn *f) { return f->name ? f->name : "jit"; }
 
 /* The function's program for values of these types. */
 static kiln_status program_of(making *m, kiln_prog **out)

@@ -16,7 +16,13 @@ typedef struct word {
     int64_t lanes; /* vmap: -1: not known */
 } word;
 
+typedef kiln_status (*plain_fn)(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
 typedef kiln_status (*apply_fn)(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out);
+typedef struct meaning {
+    const char *name;
+    apply_fn apply; /* NULL: the word takes no arguments, and `plain` is applied */
+    plain_fn plain;
+} meaning;
 
 /* ---- arguments ---- */
 
@@ -48,33 +54,8 @@ static kiln_status indices(const kn_rules *r, const kn_jaxpr *j, const word *w, 
     return KILN_OK;
 }
 
-static kiln_status nothing(const kn_rules *r, const word *w)
-{
-    return w->n ? kn_fail(r->ctx, KILN_INVALID, "transform: %s takes no arguments, found '%s'", w->name, w->args) : KILN_OK;
-}
-
 /* ---- the words ---- */
 
-static kiln_status apply_jvp(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    KILN_TRY(nothing(r, w));
-    return kn_jvp(r, j, out);
-}
-static kiln_status apply_linearize(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    KILN_TRY(nothing(r, w));
-    return kn_linearize(r, j, out);
-}
-static kiln_status apply_vjp(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    KILN_TRY(nothing(r, w));
-    return kn_vjp(r, j, out);
-}
-static kiln_status apply_sum(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    KILN_TRY(nothing(r, w));
-    return kn_sum_first(r, j, out);
-}
 static kiln_status apply_grad(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
     uint32_t *k;
@@ -130,14 +111,27 @@ static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const 
     return kn_checkpoint(r, j, w->arg, w->n, out);
 }
 
-static const struct {
-    const char *name;
-    apply_fn apply;
-} words[] = {
-    {"checkpoint", apply_checkpoint}, {"grad", apply_grad},     {"hessian", apply_hessian},     {"hvp", apply_hvp},
-    {"jacfwd", apply_jacfwd},         {"jacrev", apply_jacrev}, {"jvp", apply_jvp},             {"linearize", apply_linearize},
-    {"sum", apply_sum},               {"vjp", apply_vjp},       {"value_and_grad", apply_value_and_grad}, {"vmap", apply_vmap},
+static const meaning words[] = {
+    {"checkpoint", apply_checkpoint, NULL},
+    {"grad", apply_grad, NULL},
+    {"hessian", apply_hessian, NULL},
+    {"hvp", apply_hvp, NULL},
+    {"jacfwd", apply_jacfwd, NULL},
+    {"jacrev", apply_jacrev, NULL},
+    {"jvp", NULL, kn_jvp},
+    {"linearize", NULL, kn_linearize},
+    {"sum", NULL, kn_sum_first},
+    {"value_and_grad", apply_value_and_grad, NULL},
+    {"vjp", NULL, kn_vjp},
+    {"vmap", apply_vmap, NULL},
 };
+
+static kiln_status apply(const kn_rules *r, const kn_jaxpr *j, const word *w, const meaning *means, const kn_jaxpr **out)
+{
+    if (means->apply) return means->apply(r, j, w, out);
+    if (w->n) return kn_fail(r->ctx, KILN_INVALID, "transform: %s takes no arguments, found '%s'", w->name, w->args);
+    return means->plain(r, j, out);
+}
 
 /* ---- reading ---- */
 
@@ -251,11 +245,11 @@ static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, 
     return KILN_OK;
 }
 
-static kiln_status find(const kn_rules *r, const word *w, apply_fn *out)
+static kiln_status find(const kn_rules *r, const word *w, const meaning **out)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].name, w->name) == 0) {
-            *out = words[i].apply;
+            *out = &words[i];
             return KILN_OK;
         }
     return kn_fail(r->ctx, KILN_INVALID,
@@ -267,14 +261,14 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *h
 {
     const request *q = how;
     word list[MOST_WORDS];
-    apply_fn apply[MOST_WORDS];
+    const meaning *means[MOST_WORDS];
     uint32_t n;
     KILN_TRY(read_words(r, q->text, list, &n));
-    for (uint32_t i = 0; i < n; i++) KILN_TRY(find(r, &list[i], &apply[i]));
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(find(r, &list[i], &means[i]));
     KILN_TRY(count_lanes(r, q, list, n, NULL));
     *out = j;
     while (n-- > 0) {
-        KILN_TRY_NOTE(r->ctx, apply[n](r, *out, &list[n], out), "while transforming by %s%s%s", list[n].name, list[n].args ? ":" : "",
+        KILN_TRY_NOTE(r->ctx, apply(r, *out, &list[n], means[n], out), "while transforming by %s%s%s", list[n].name, list[n].args ? ":" : "",
                       list[n].args ? list[n].args : "");
         KILN_TRY(kn_trim(r, *out, out));
     }
