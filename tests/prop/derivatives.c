@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derivatives of every primitive's samples: <u, J v> = <J' u, v>, by the words linearize and vjp. */
+/* Derivatives of every primitive's samples, by the words linearize and vjp: <u, J v> is the slope of <u, f> along v, which central
+ * differences measure, and <J' u, v>. */
 #include "array/array.h"
 #include "kiln/transform.h"
 #include "prim/sample.h"
@@ -7,7 +8,7 @@
 
 #include <math.h>
 
-enum { MOST = 64, N_LENGTHS = 3, SEEDS = 6 };
+enum { MOST = 64, N_LENGTHS = 3, SEEDS = 40 };
 
 static double between(uint64_t *state)
 {
@@ -78,8 +79,64 @@ static void check_transpose(kiln_ctx *ctx, instance *t, const kn_prim *prim, uin
     release(ju, t->nv);
 }
 
+/* <u, f(x + h v)> */
+static double value_at(kiln_ctx *ctx, const instance *t, double h)
+{
+    kiln_array *in[MOST], *y[MOST] = {NULL};
+    uint32_t nv = 0, nu = 0, nout = kiln_prog_n_outputs(t->p);
+    double sum = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        in[i] = kiln_array_retain(t->x[i]);
+        if (!is_f64(t->x[i]->type)) continue;
+        kiln_array_release(in[i]);
+        assert_ok(ctx, kiln_array_create(ctx, t->x[i]->type, &in[i]));
+        for (int64_t k = 0; k < kiln_type_size(in[i]->type); k++) ((double *)in[i]->data)[k] = ((double *)t->x[i]->data)[k] + h * ((double *)t->v[nv]->data)[k];
+        nv++;
+    }
+    assert_ok(ctx, kiln_prog_eval(ctx, t->p, in, y));
+    for (uint32_t i = 0; i < nout; i++)
+        if (is_f64(y[i]->type)) sum += dot(t->u[nu++], y[i]);
+    release(in, t->n);
+    release(y, nout);
+    return sum;
+}
+
+/* The slope is trusted where two steps give the same: no kink or jump lies between, and it is not all rounding. */
+static bool check_slope(kiln_ctx *ctx, instance *t, const kn_prim *prim, uint64_t seed)
+{
+    kiln_array *in[MOST], *jv[MOST] = {NULL};
+    double found = 0, h = 1e-4, wide, slope;
+    memcpy(in, t->x, t->n * sizeof *in);
+    memcpy(in + t->n, t->v, t->nv * sizeof *in);
+    assert_ok(ctx, kiln_prog_eval(ctx, t->forward, in, jv));
+    for (uint32_t i = 0; i < t->nu; i++) found += dot(t->u[i], jv[i]);
+    release(jv, t->nu);
+    wide = (value_at(ctx, t, h) - value_at(ctx, t, -h)) / (2 * h);
+    h /= 8;
+    slope = (value_at(ctx, t, h) - value_at(ctx, t, -h)) / (2 * h);
+    if (!isfinite(found) || !isfinite(slope) || !(fabs(wide - slope) <= 1e-5 * (1 + fabs(slope)))) return false;
+    if (fabs(found - slope) > 1e-5 * (1 + fabs(slope)))
+        fail_msg("%s, seed %llu: <u, J v> is %.12g, the slope is %.12g", prim->name, (unsigned long long)seed, found, slope);
+    return true;
+}
+
+static bool is_among(const kn_prim *p, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], p->name) == 0) return true;
+    return false;
+}
+
+/* Derivatives that are no slopes, as in JAX: none on purpose, none of bits, and of clamp none in the upper bound where the bounds
+ * cross. */
+static bool has_other_slope(const kn_prim *p)
+{
+    static const char *const names[] = {"bitcast_convert_type", "clamp", "stop_gradient"};
+    return is_among(p, names, sizeof names / sizeof *names);
+}
+
 /* true: the sample has no derivative. */
-static bool one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
+static bool one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts, unsigned *measured)
 {
     instance t = {.p = NULL};
     bool refused = false;
@@ -106,6 +163,7 @@ static bool one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
         } else {
             assert_ok(ctx, back);
             check_transpose(ctx, &t, prim, opts->seed);
+            *measured += !has_other_slope(prim) && check_slope(ctx, &t, prim, opts->seed);
         }
     }
     release(t.x, t.n);
@@ -131,10 +189,15 @@ static const char *const in_part[] = {"polygamma", "regularized_incomplete_beta"
 enum { N_WITHOUT = sizeof without / sizeof *without, N_IN_PART = sizeof in_part / sizeof *in_part };
 static bool listed(const kn_prim *p)
 {
-    const char *const *names = p->jvp ? in_part : without;
-    for (int i = 0; i < (p->jvp ? N_IN_PART : N_WITHOUT); i++)
-        if (strcmp(names[i], p->name) == 0) return true;
-    return false;
+    return p->jvp ? is_among(p, in_part, N_IN_PART) : is_among(p, without, N_WITHOUT);
+}
+
+/* Rules of which no slope is measured: no f64 goes in or comes out, or the function is a step. */
+static bool has_no_slope(const kn_prim *p)
+{
+    static const char *const names[] = {"argmax", "argmin", "complex", "conj", "custom_lin", "eq", "eq_to", "ge", "gt", "is_finite", "le", "le_to",
+                                        "lt", "lt_to", "ne", "reduce_precision"};
+    return is_among(p, names, sizeof names / sizeof *names) || is_among(p, in_part, N_IN_PART) || has_other_slope(p);
 }
 
 static void test_transpose(void **state)
@@ -145,9 +208,11 @@ static void test_transpose(void **state)
     const kn_prim *const *prims = kn_prims(&n);
     for (uint32_t i = 0; i < n; i++) {
         bool refused = false;
+        unsigned measured = 0;
         for (int l = 0; l < N_LENGTHS && prims[i]->sample && !rounds(prims[i]); l++)
             for (uint64_t seed = 0; seed < SEEDS; seed++)
-                refused |= one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l], .dtypes = 1u << KILN_F64 | 1u << KILN_I32 | 1u << KILN_BOOL});
+                refused |= one(*state, prims[i], &(kn_sample_opts){.seed = seed, .length = lengths[l], .dtypes = 1u << KILN_F64 | 1u << KILN_I32 | 1u << KILN_BOOL}, &measured);
+        if (prims[i]->jvp && (measured == 0) != has_no_slope(prims[i])) fail_msg("%s: %u slopes were measured", prims[i]->name, measured);
         if (refused != listed(prims[i])) fail_msg("%s %s", prims[i]->name, refused ? "has lost a derivative" : "has derivatives: it is listed as without");
         found += refused;
     }
