@@ -294,6 +294,7 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
                .peers = true};
     int n_names, code = read_options(&b, argc, argv, cases, n_cases, &n_names);
     if (code >= 0) return code;
+    setenv("KILN_CACHE", "none", 1); /* every compile is one, here and in the command */
     signal(SIGPIPE, SIG_IGN); /* a peer that dies is an error of its case */
     setvbuf(stdout, NULL, _IOLBF, 0);
     b.machine = bench_machine(bench_pin());
