@@ -15,6 +15,7 @@
 #include "trace/trace.h"
 #include "transform/words.h"
 
+#include <math.h>
 #include <pthread.h>
 
 typedef struct trace_entry {
@@ -379,6 +380,8 @@ static kiln_status types_of(const kiln_fn *f, making *m, kn_prog *room)
         const kiln_arg *a = &m->args[i];
         if (a->kind == KILN_ARG_IS_STATIC) continue;
         if (a->kind == KILN_ARG_IS_ARRAY && !a->array) return kn_fail(m->ctx, KILN_INVALID, "%s: argument %u holds no array", called(f), i);
+        if (a->kind == KILN_ARG_IS_NUMBER && a->dtype != KILN_F32 && a->dtype != KILN_I32 && a->dtype != KILN_BOOL)
+            return kn_fail(m->ctx, KILN_DTYPE, "%s: argument %u is a number of type %s; accepted: f32, i32, bool", called(f), i, kiln_dtype_name(a->dtype));
         t[m->n_types++] = a->kind == KILN_ARG_IS_ARRAY ? kiln_array_type(a->array) : KILN_SCALAR(a->dtype);
     }
     m->n_inner = f->transform && f->n_in ? f->n_in : m->n_types;
@@ -483,6 +486,20 @@ void kiln_jit_inside_at(kiln_trace *t, kiln_jit_store *s, const kiln_fn *f, cons
     kn_temit_atoms(t, "jit", params, 2, operands, m.n_types, out, body->nout, site);
 }
 
+/* A number argument as an array, of a type that types_of let through. */
+static kiln_status number_array(kiln_ctx *ctx, const kiln_fn *f, uint32_t i, const kiln_arg *a, kiln_array **out)
+{
+    bool whole = a->dtype == KILN_I32;
+    if (whole && !(a->number >= INT32_MIN && a->number <= INT32_MAX && a->number == floor(a->number)))
+        return kn_fail(ctx, KILN_INVALID, "%s: argument %u is %.17g; accepted: integers of 32 bits", called(f), i, a->number);
+    KILN_TRY(kiln_array_create(ctx, KILN_SCALAR(a->dtype), out));
+    kn_scalar v = {.f = a->number};
+    if (a->dtype == KILN_BOOL) v = (kn_scalar){.b = a->number != 0};
+    else if (whole) v = (kn_scalar){.i = (int64_t)a->number};
+    kn_scalar_store(a->dtype, (*out)->data, 0, v);
+    return KILN_OK;
+}
+
 kiln_status kiln_jit(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, const kiln_arg *args, uint32_t n_args, kiln_array **out)
 {
     kiln_exec *e;
@@ -493,16 +510,9 @@ kiln_status kiln_jit(kiln_ctx *ctx, kiln_jit_store *s, const kiln_fn *f, const k
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_args && status == KILN_OK; i++) {
         if (args[i].kind == KILN_ARG_IS_STATIC) continue;
-        if (args[i].kind == KILN_ARG_IS_ARRAY) {
-            in[n++] = kiln_array_retain(args[i].array);
-            continue;
-        }
-        status = kiln_array_create(ctx, KILN_SCALAR(args[i].dtype), &in[n]);
-        if (status != KILN_OK) break;
-        kn_scalar v = {.f = args[i].number};
-        if (args[i].dtype == KILN_BOOL) v = (kn_scalar){.b = args[i].number != 0};
-        else if (kiln_dtype_kind(args[i].dtype) != 'f') v = (kn_scalar){.i = (int64_t)args[i].number};
-        kn_scalar_store(args[i].dtype, in[n++]->data, 0, v);
+        if (args[i].kind == KILN_ARG_IS_ARRAY) in[n] = kiln_array_retain(args[i].array);
+        else status = number_array(ctx, f, i, &args[i], &in[n]);
+        n += status == KILN_OK;
     }
     if (status == KILN_OK) status = kiln_exec_call(ctx, e, in, out);
     for (uint32_t i = 0; i < n; i++) kiln_array_release(in[i]);

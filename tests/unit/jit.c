@@ -7,6 +7,7 @@
 
 #include "array/array.h"
 
+#include <math.h>
 #include <pthread.h>
 
 static void check(kiln_jit_store *s, kiln_jit_counts *before, uint64_t traces, uint64_t compiles, int line)
@@ -309,6 +310,27 @@ static void failures(void **state)
     finish(&x);
 }
 
+static void refused_arguments(void **state)
+{
+    fixture x = start(state);
+    kiln_ctx *ctx = x.ctx;
+    kiln_array *out = NULL;
+    const kiln_fn f = {.body = twice_and_one, .name = "twice", .n_out = 1};
+    kiln_arg complex = KILN_ARG_NUMBER("x", 1);
+    complex.dtype = KILN_C64;
+    assert_int_equal(kiln_jit(ctx, x.s, &f, &complex, 1, &out), KILN_DTYPE);
+    assert_says(ctx, "twice: argument 0 is a number of type c64");
+    const double wrong[] = {1e10, 0.5, NAN};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(kiln_jit(ctx, x.s, &f, (kiln_arg[]){KILN_ARG_INTEGER("x", wrong[i])}, 1, &out), KILN_INVALID);
+        assert_says(ctx, "integers of 32 bits");
+    }
+    assert_int_equal(kiln_jit(ctx, x.s, &f, (kiln_arg[]){KILN_ARG_ARRAY("x", NULL)}, 1, &out), KILN_INVALID);
+    assert_says(ctx, "holds no array");
+    assert_null(out);
+    finish(&x);
+}
+
 /* The least recently used leave. */
 static void bounded(void **state)
 {
@@ -414,6 +436,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_and_types), cmocka_unit_test(weak_scalars), cmocka_unit_test(static_arguments),
                                        cmocka_unit_test(function_identity), cmocka_unit_test(settings), cmocka_unit_test(transforms),
-                                       cmocka_unit_test(nested), cmocka_unit_test(failures), cmocka_unit_test(bounded), cmocka_unit_test(threads), cmocka_unit_test(no_memory)};
+                                       cmocka_unit_test(nested), cmocka_unit_test(failures), cmocka_unit_test(refused_arguments), cmocka_unit_test(bounded), cmocka_unit_test(threads), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
