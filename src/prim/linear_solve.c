@@ -2,6 +2,7 @@
 /* custom_linear_solve: a call of the body `solve`; the others say what derivatives need. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/control.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -94,6 +95,17 @@ static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j
     }
     own[BODIES].items = items;
     return kn_lanes_emit(&m, own, in, y);
+}
+
+kiln_status kn_linear_solve_params(kiln_ctx *ctx, kn_arena *arena, const uint32_t lengths[4], const kn_jaxpr *const bodies[4], kn_param *out)
+{
+    kn_param *counts = KN_NEWN(arena, kn_param, PARTS), *items = KN_NEWN(arena, kn_param, PARTS);
+    const char **keys = KN_NEWN(arena, const char *, PARTS);
+    KILN_TRY_MEM(ctx, counts && items && keys);
+    for (int k = 0; k < PARTS; k++) counts[k] = KN_INT(lengths[k]), items[k] = KN_JAXPR(bodies[k]), keys[k] = parts[k];
+    out[LENGTHS] = (kn_param){.kind = KN_P_RECORD, .n = PARTS, .items = counts, .name = "_LinearSolveTuple", .keys = keys};
+    out[BODIES] = (kn_param){.kind = KN_P_RECORD, .n = PARTS, .items = items, .name = "_LinearSolveTuple", .keys = keys};
+    return KILN_OK;
 }
 
 KILN_PRIM(custom_linear_solve) = {
