@@ -236,6 +236,18 @@ kiln_status kn_root_params(kiln_ctx *ctx, kn_arena *arena, const uint32_t length
     return KILN_OK;
 }
 
+kiln_status kn_linear_solve_params(kiln_ctx *ctx, kn_arena *arena, const uint32_t lengths[4], const kn_jaxpr *const bodies[4], kn_param *out)
+{
+    static const char *const names[4] = {"matvec", "vecmat", "solve", "transpose_solve"};
+    kn_param *counts = KN_NEWN(arena, kn_param, 4), *items = KN_NEWN(arena, kn_param, 4);
+    const char **keys = KN_NEWN(arena, const char *, 4);
+    KILN_TRY_MEM(ctx, counts && items && keys);
+    for (int k = 0; k < 4; k++) counts[k] = KN_INT(lengths[k]), items[k] = KN_JAXPR(bodies[k]), keys[k] = names[k];
+    out[LENGTHS] = (kn_param){.kind = KN_P_RECORD, .n = 4, .items = counts, .name = "_LinearSolveTuple", .keys = keys};
+    out[BODIES] = (kn_param){.kind = KN_P_RECORD, .n = 4, .items = items, .name = "_LinearSolveTuple", .keys = keys};
+    return KILN_OK;
+}
+
 KILN_PRIM(custom_root) = {
     .name = "custom_root",
     .nin = KN_VARIADIC,
