@@ -12,7 +12,7 @@
 enum { MOST = 8, ROOM = 64 };
 
 /* Results of a word, flat; interpreted and compiled to the same bits. */
-static uint32_t run(kiln_ctx *ctx, const kiln_prog *f, const char *word, const char *const *in, double *out)
+static uint32_t run(kiln_ctx *ctx, kiln_prog *f, const char *word, const char *const *in, double *out)
 {
     kiln_array *v[MOST], *got[MOST], *want[MOST];
     kiln_type types[MOST];
@@ -24,7 +24,7 @@ static uint32_t run(kiln_ctx *ctx, const kiln_prog *f, const char *word, const c
         types[n] = kiln_array_type(v[n]);
     }
     if (word) assert_ok(ctx, kiln_prog_transform(ctx, f, word, types, n, &p));
-    else p = kiln_prog_retain((kiln_prog *)f);
+    else p = kiln_prog_retain(f);
     assert_int_equal(kiln_prog_n_inputs(p), n);
     assert_ok(ctx, kiln_prog_eval(ctx, p, v, want));
     assert_ok(ctx, kiln_compile(ctx, p, NULL, &exec));
@@ -44,7 +44,7 @@ static uint32_t run(kiln_ctx *ctx, const kiln_prog *f, const char *word, const c
     kiln_prog_release(p);
     return at;
 }
-static void check(kiln_ctx *ctx, const kiln_prog *f, const char *word, const char *const *in, double tolerance, const double *want, uint32_t n, int line)
+static void check(kiln_ctx *ctx, kiln_prog *f, const char *word, const char *const *in, double tolerance, const double *want, uint32_t n, int line)
 {
     double got[ROOM];
     uint32_t m = run(ctx, f, word, in, got);
