@@ -78,7 +78,7 @@ refuse 2 "not --stage llvm" layer.jaxpr --stage llvm --format dot
 refuse 2 "not --stage asm" layer.jaxpr --stage asm -o forms/
 refuse 2 "--brief shortens programs" layer.jaxpr --stage loops --brief
 refuse 3 "cannot make the folder 'layer.jaxpr'" layer.jaxpr -o layer.jaxpr/
-refuse 3 "cannot make the folder '/proc/shut'" layer.jaxpr -o /proc/shut/
+refuse 2 "cannot make the folder '/proc/shut'" layer.jaxpr -o /proc/shut/
 if [ "$(id -u)" -ne 0 ]; then
     mkdir shut && chmod 555 shut
     refuse 3 "shut/" layer.jaxpr -o shut/
