@@ -216,7 +216,7 @@ static kiln_status bytes(dense *d, unsigned char *to, size_t n)
     for (size_t i = 0; i < n; i++) {
         int hi = nibble(p[2 * i]), lo = nibble(p[2 * i + 1]);
         all |= hi | lo;
-        to[i] = (unsigned char)(hi << 4 | lo);
+        to[i] = (unsigned char)((unsigned)hi << 4 | (unsigned)lo);
     }
     return all < 0 ? bad(d, "a byte that is no hexadecimal number") : KILN_OK;
 }

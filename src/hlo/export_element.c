@@ -298,6 +298,7 @@ const kn_xrow kn_xrows_element[] = {
     {&kn_prim_igamma, kn_xcomposite, NULL, BY_LOWERING},
     {&kn_prim_igamma_grad_a, kn_xcomposite, NULL, BY_LOWERING},
     {&kn_prim_igammac, kn_xcomposite, NULL, BY_LOWERING},
+    {&kn_prim_name, identity, NULL, 0},
     {&kn_prim_random_gamma_grad, kn_xcomposite, NULL, BY_LOWERING},
     {&kn_prim_reduce_precision, reduce_precision, "stablehlo.reduce_precision", 0},
     {&kn_prim_regularized_incomplete_beta, kn_xcomposite, NULL, BY_LOWERING},

@@ -7,7 +7,8 @@
  *   anything else stands for itself
  * Behind it comes an optional {..} and the signature, `: (types) -> types`, or in short, as the last letter says:
  *   S one type for all operands and the result     P predicate, then the result (select)    R types of the results
- *   B types of operands and results alike          O types of operands                      C the constant's own type */
+ *   B types of operands and results alike          O types of operands                      C the constant's own type
+ *   A types of operands, or one for all of them; no results */
 #include "hlo/mread.h"
 
 typedef kn_mform form;
@@ -63,7 +64,7 @@ static const form forms[] = {
 };
 
 static const form other = {NULL, "$* *", 'S'};
-static const form check = {NULL, "$* *", 'O'};
+static const form check = {NULL, "$* *", 'A'};
 
 const kn_mform *kn_mform_find(kn_span name)
 {
@@ -293,7 +294,9 @@ static kiln_status apply(kn_mreader *r, kn_mopened *o, char mode, const kn_mtype
     const uint32_t *in = r->ids.v + o->ids;
     uint32_t nin = r->ids.n - o->ids;
     const char *at = o->op->at;
-    if (mode == 'O') return kn_mread_check_types(r, at, in, nin, types, n);
+    if (mode == 'O' || (mode == 'A' && n != 1)) return kn_mread_check_types(r, at, in, nin, types, n);
+    for (uint32_t i = 0; mode == 'A' && i < nin; i++) KILN_TRY(kn_mread_check_types(r, at, in + i, 1, types, 1));
+    if (mode == 'A') return KILN_OK;
     if (mode == 'B') KILN_TRY(kn_mread_check_types(r, at, in, nin, types, n));
     if (mode == 'B' || mode == 'R') {
         o->results = types;
@@ -329,7 +332,7 @@ kiln_status kn_mread_pretty(kn_mreader *r, kn_mopened *o)
         } else KILN_TRY(kn_mread_check_types(r, op->at, r->ids.v + o->ids, 1, &value->type, 1));
         return KILN_OK;
     }
-    if (f->types == 'O' && r->ids.n == o->ids && !kn_lex_is(&r->lx, ':')) return KILN_OK; /* a return of nothing */
+    if ((f->types == 'O' || f->types == 'A') && r->ids.n == o->ids && !kn_lex_is(&r->lx, ':')) return KILN_OK; /* a return of nothing */
     KILN_TRY(kn_lex_want(&r->lx, ':'));
     const kn_mtype *const *types;
     uint32_t n, nin;

@@ -172,7 +172,11 @@ static kiln_status function(kn_mreader *r, kn_mtype *t)
     if (r->lx.tok.kind != KN_T_ARROW) return kn_lex_expected(&r->lx, "'->'");
     kn_lex_next(&r->lx);
     if (kn_lex_is(&r->lx, '(')) KILN_TRY(kn_mread_types_in_parens(r));
-    else KILN_TRY(kn_mread_types(r));
+    else { /* one type: a comma behind it belongs to what the type stands in */
+        const kn_mtype *result;
+        KILN_TRY(kn_mread_type(r, &result));
+        KILN_TRY_MEM(r->ctx, kn_push(r->arena, &r->type_list, result));
+    }
     KILN_TRY(kn_mtype_list(r, base, &t->items, &t->n));
     t->nresults = t->n - nin;
     t->kind = KN_MT_FUNCTION;

@@ -249,6 +249,7 @@ const kn_rule kn_nested_rules[] = {
     N(ceil, "f", floor, repeat, "ceil(floor x) = floor x"),
     {.text = "copy x = x", .prim = &kn_prim_copy, .try = is_copy},
     {.text = "copy_p x = x", .prim = &kn_prim_copy_p, .try = is_copy},
+    {.text = "name x = x", .prim = &kn_prim_name, .try = is_copy},
     {.text = "stop_gradient x = x", .prim = &kn_prim_stop_gradient, .try = is_copy},
     {.text = NULL},
 };

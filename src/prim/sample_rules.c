@@ -10,7 +10,7 @@ static const char *kinds_of(const kn_sample *s)
     static const struct {
         const char *name, *kinds;
     } special[] = {{"round", "f"}, {"pow", "fc"}, {"square", "iufc"}, {"integer_pow", "iufc"}, {"clamp", "biuf"}, {"stop_gradient", "biufc"},
-                   {"copy", "biufc"}, {"copy_p", "biufc"}};
+                   {"copy", "biufc"}, {"copy_p", "biufc"}, {"name", "biufc"}};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (is(s, special[i].name)) return special[i].kinds;
     if (!s->prim->scalar_op) return s->prim->lower_complex ? "fc" : "f"; /* the composites take floats */
@@ -46,6 +46,7 @@ kiln_status kn_sample_elementwise(kn_sample *s)
     kn_param params[4] = {KN_NONE, KN_NONE, KN_NONE, KN_NONE};
     if (is(s, "round")) params[0] = KN_INT(kn_sample_below(s, 2));
     if (is(s, "integer_pow")) params[0] = KN_INT(kn_sample_between(s, kiln_dtype_kind(t.dtype) == 'f' ? -5 : 0, 9));
+    if (is(s, "name")) params[0] = KN_TEXT("sampled");
     return kn_sample_emit(s, params, x, s->prim->nin, 1);
 }
 

@@ -205,6 +205,25 @@ KILN_PRIM(stop_gradient) = MOVE(stop_gradient, kn_jvp_zero, "The operand; deriva
 KILN_PRIM(copy) = MOVE(copy, kn_jvp_linear, "The operand.");
 KILN_PRIM(copy_p) = MOVE(copy_p, kn_jvp_linear, "The operand.");
 
+/* The target of checkpoint policies. */
+static const kn_param_spec name_params[] = {{"name", KN_P_TEXT, 0}};
+KILN_PRIM(name) = {
+    .name = "name",
+    .nin = 1,
+    .nout = 1,
+    .flags = KN_ELEMENTWISE | KN_MOVES | KN_BY_PARTS,
+    KN_PARAMS(name_params),
+    .loop = KN_LOOP_ELEMENT,
+    .type = kn_type_same_any,
+    .eval = kn_eval_identity,
+    .element = kn_element_identity,
+    .jvp = kn_jvp_linear,
+    .transpose = transpose_identity,
+    .batch = kn_batch_elementwise,
+    .sample = kn_sample_elementwise,
+    .doc = "The operand, under a name by which a checkpoint keeps it.",
+};
+
 static const kn_param_spec convert_params[] = {
     {"new_dtype", KN_P_DTYPE, 0},
     {"sharding", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},

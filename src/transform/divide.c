@@ -103,10 +103,11 @@ kiln_status kn_policy_of(const kn_rules *r, const kn_eqn *e, kn_policy *out, boo
     const kn_param *p = kn_param_of(e, "policy");
     const char *s = p && p->kind == KN_P_TEXT ? p->text : "";
     KN_VEC(const char *) names = {NULL, 0, 0};
-    *out = (kn_policy){.dots = strstr(s, "dots_") != NULL};
-    *everything = strstr(s, "everything_saveable") != NULL;
-    if (strncmp(s, only, sizeof only - 1) == 0) {
-        for (s += sizeof only - 1; *s && *s != ')';) {
+    const char *list = strstr(s, only), *dots = strstr(s, "dots_"), *every = strstr(s, "everything_saveable");
+    *out = (kn_policy){.dots = dots && (!list || dots < list)};
+    *everything = every && (!list || every < list);
+    if (list) {
+        for (s = list + sizeof only - 1; *s && *s != ')';) {
             size_t n = strcspn(s, ",)");
             char *name = kn_arena_textn(&r->prog->arena, s, n);
             KILN_TRY_MEM(r->ctx, name && kn_push(&r->prog->arena, &names, name));

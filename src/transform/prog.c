@@ -13,19 +13,28 @@ static kiln_status copied(kiln_ctx *ctx, const kn_prog *like, const kn_jaxpr *ma
     return s;
 }
 
-kiln_status kn_prog_apply(kiln_ctx *ctx, const kn_prog *p, kn_change change, const void *how, kn_prog **out)
+kiln_status kn_prog_apply_all(kiln_ctx *ctx, const kn_prog *p, kn_change change, const void *how, uint32_t n, kn_prog **out)
 {
+    enum { MOST = 2 };
     kn_prog *work;
-    const kn_jaxpr *made;
-    *out = NULL;
+    const kn_jaxpr *made[MOST];
+    for (uint32_t i = 0; i < n; i++) out[i] = NULL;
     KILN_TRY(copied(ctx, p, p->main, &work));
     kn_rules r;
-    kiln_status s = kn_rules_init(&r, ctx, work);
-    if (s == KILN_OK) s = change(&r, work->main, how, &made);
-    if (s == KILN_OK) s = copied(ctx, work, made, out);
+    kiln_status s = n <= MOST ? kn_rules_init(&r, ctx, work) : kn_fail(ctx, KILN_INTERNAL, "%u programs of one", n);
+    if (s == KILN_OK) s = change(&r, work->main, how, made);
+    for (uint32_t i = 0; i < n && s == KILN_OK; i++) {
+        s = copied(ctx, work, made[i], &out[i]);
 #ifdef KN_DEBUG
-    if (s == KILN_OK && (s = kn_verify(ctx, *out)) != KILN_OK) kiln_prog_release(*out), *out = NULL;
+        if (s == KILN_OK) s = kn_verify(ctx, out[i]);
 #endif
+    }
+    for (uint32_t i = 0; i < n && s != KILN_OK; i++) kiln_prog_release(out[i]), out[i] = NULL;
     kiln_prog_release(work);
     return s;
+}
+
+kiln_status kn_prog_apply(kiln_ctx *ctx, const kn_prog *p, kn_change change, const void *how, kn_prog **out)
+{
+    return kn_prog_apply_all(ctx, p, change, how, 1, out);
 }

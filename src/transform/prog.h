@@ -9,5 +9,9 @@
 typedef kiln_status (*kn_change)(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out);
 /* A new program: what `change` makes of p's main jaxpr. Scopes, files, places stay. */
 kiln_status kn_prog_apply(kiln_ctx *ctx, const kn_prog *p, kn_change change, const void *how, kn_prog **out);
+/* The same where `change` makes n jaxprs of one. */
+kiln_status kn_prog_apply_all(kiln_ctx *ctx, const kn_prog *p, kn_change change, const void *how, uint32_t n, kn_prog **out);
+/* What stands for tangents that only a reverse derivative could give must be gone. */
+kiln_status kn_no_forward_left(const kn_rules *r, const kn_jaxpr *j);
 
 #endif

@@ -11,13 +11,19 @@ kiln_status kn_rules_init(kn_rules *r, kiln_ctx *ctx, kn_prog *prog);
 
 /* ---- whole functions, as the words of kiln/transform.h ---- */
 
-kiln_status kn_jvp(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
-kiln_status kn_linearize(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
-kiln_status kn_vjp(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
-/* with_value: the results come first, and only the first of them is differentiated. */
-kiln_status kn_grad(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, bool with_value, const kn_jaxpr **out);
+/* wrt: operands that have tangents or cotangents, rising; n 0: all floats */
+kiln_status kn_jvp(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out);
+kiln_status kn_linearize(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out);
+/* forward (operands) -> results, residuals; map (residuals, tangents) -> tangents */
+kiln_status kn_linearize_apart(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **forward, const kn_jaxpr **map);
+kiln_status kn_transposed(const kn_rules *r, const kn_jaxpr *j, const uint32_t *linear, uint32_t n, const kn_jaxpr **out);
+kiln_status kn_vjp(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out);
+/* Only the first result is differentiated. KN_GRAD_VALUE: the results come first; without it auxiliary ones come last. */
+enum { KN_GRAD_VALUE = 1, KN_GRAD_AUX = 2 };
+kiln_status kn_grad(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, unsigned how, const kn_jaxpr **out);
 kiln_status kn_hvp(const kn_rules *r, const kn_jaxpr *j, uint32_t wrt, const kn_jaxpr **out);
 kiln_status kn_jacobian(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, bool reverse, const kn_jaxpr **out);
+kiln_status kn_hessian(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out);
 kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *policy, uint32_t n, const kn_jaxpr **out);
 /* Maps over axes[i] of argument i (KN_NO_AXIS: shared by all), which gets `size` lanes; the new axis stands at out_axes[k] of result k

@@ -12,7 +12,8 @@ typedef struct word {
     const char *name, *args; /* both end in text; args: what stands between ':' and '(' or the end, or NULL */
     const char *const *arg;
     uint32_t n;
-    int *axes; /* vmap */
+    int *axes, *out_axes; /* vmap; out_axes: NULL: not said */
+    uint32_t n_out;
     int64_t lanes; /* vmap: -1: not known */
 } word;
 
@@ -26,74 +27,61 @@ typedef struct meaning {
 
 /* ---- arguments ---- */
 
-static kiln_status index_of(const kn_rules *r, const kn_jaxpr *j, const word *w, const char *text, uint32_t *out)
+static kiln_status index_of(const kn_rules *r, const word *w, const char *text, uint32_t *out)
 {
     uint64_t v = 0;
     const char *s = text;
     for (; *s >= '0' && *s <= '9' && v < UINT32_MAX; s++) v = 10 * v + (uint64_t)(*s - '0');
-    if (*s || s == text)
+    if (*s || s == text || v >= UINT32_MAX)
         return kn_fail(r->ctx, KILN_INVALID, "transform: %s takes numbers of operands, found '%s'", w->name, text);
-    if (v >= kn_nargs(j))
-        return kn_fail(r->ctx, KILN_INVALID, "transform: %s:%s, but there are only %u operands", w->name, text, kn_nargs(j));
     *out = (uint32_t)v;
     return KILN_OK;
 }
 
-static kiln_status indices(const kn_rules *r, const kn_jaxpr *j, const word *w, uint32_t **out)
+/* `aux` behind the numbers (may be NULL: not taken). */
+static kiln_status indices(const kn_rules *r, const word *w, bool needed, uint32_t **out, uint32_t *n, bool *aux)
 {
-    if (w->n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: %s needs operands to differentiate, as in %s:0", w->name, w->name);
-    KILN_TRY_MEM(r->ctx, *out = KN_NEWN(&r->prog->arena, uint32_t, w->n));
-    for (uint32_t i = 0; i < w->n; i++) {
-        uint32_t k = 0;
-        KILN_TRY(index_of(r, j, w, w->arg[i], &k));
-        (*out)[i] = k;
-        if (!kn_has_tangent(kn_type_of(j, j->in[j->nconsts + k])))
-            return kn_fail(r->ctx, KILN_DTYPE, "transform: %s in operand %u, which is %s; only floats have derivatives", w->name, k,
-                           kn_type_show(kn_type_of(j, j->in[j->nconsts + k])).s);
-    }
+    *n = w->n;
+    if (aux) *aux = *n && strcmp(w->arg[*n - 1], "aux") == 0;
+    if (aux && *aux) --*n;
+    if (*n == 0 && needed) return kn_fail(r->ctx, KILN_INVALID, "transform: %s needs operands to differentiate, as in %s:0", w->name, w->name);
+    KILN_TRY_MEM(r->ctx, *out = KN_NEWN(&r->prog->arena, uint32_t, *n));
+    for (uint32_t i = 0; i < *n; i++) KILN_TRY(index_of(r, w, w->arg[i], &(*out)[i]));
     return KILN_OK;
 }
 
 /* ---- the words ---- */
 
+static kiln_status apply_some(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k, n;
+    KILN_TRY(indices(r, w, false, &k, &n, NULL));
+    if (strcmp(w->name, "jvp") == 0) return kn_jvp(r, j, k, n, out);
+    if (strcmp(w->name, "vjp") == 0) return kn_vjp(r, j, k, n, out);
+    if (strcmp(w->name, "transpose") == 0) return kn_transposed(r, j, k, n, out);
+    return kn_linearize(r, j, k, n, out);
+}
 static kiln_status apply_grad(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
-    uint32_t *k;
-    KILN_TRY(indices(r, j, w, &k));
-    return kn_grad(r, j, k, w->n, false, out);
-}
-static kiln_status apply_value_and_grad(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    uint32_t *k;
-    KILN_TRY(indices(r, j, w, &k));
-    return kn_grad(r, j, k, w->n, true, out);
+    uint32_t *k, n;
+    bool aux;
+    KILN_TRY(indices(r, w, true, &k, &n, &aux));
+    if (strcmp(w->name, "grad") == 0) return kn_grad(r, j, k, n, aux ? KN_GRAD_AUX : 0, out);
+    return kn_grad(r, j, k, n, KN_GRAD_VALUE | KN_GRAD_AUX, out);
 }
 static kiln_status apply_hvp(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
-    uint32_t *k;
-    KILN_TRY(indices(r, j, w, &k));
-    if (w->n != 1) return kn_fail(r->ctx, KILN_INVALID, "transform: hvp takes one operand, found '%s'", w->args);
+    uint32_t *k, n;
+    KILN_TRY(indices(r, w, true, &k, &n, NULL));
+    if (n != 1) return kn_fail(r->ctx, KILN_INVALID, "transform: hvp takes one operand, found '%s'", w->args);
     return kn_hvp(r, j, k[0], out);
 }
-static kiln_status apply_jacfwd(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+static kiln_status apply_jacobian(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
-    uint32_t *k;
-    KILN_TRY(indices(r, j, w, &k));
-    return kn_jacobian(r, j, k, w->n, false, out);
-}
-static kiln_status apply_jacrev(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    uint32_t *k;
-    KILN_TRY(indices(r, j, w, &k));
-    return kn_jacobian(r, j, k, w->n, true, out);
-}
-static kiln_status apply_hessian(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
-{
-    uint32_t *k;
-    const kn_jaxpr *first;
-    KILN_TRY(indices(r, j, w, &k));
-    KILN_TRY(kn_jacobian(r, j, k, w->n, true, &first));
-    return kn_jacobian(r, first, k, w->n, false, out);
+    uint32_t *k, n;
+    KILN_TRY(indices(r, w, true, &k, &n, NULL));
+    if (strcmp(w->name, "hessian") == 0) return kn_hessian(r, j, k, n, out);
+    return kn_jacobian(r, j, k, n, strcmp(w->name, "jacrev") == 0, out);
 }
 static kiln_status apply_vmap(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
@@ -104,7 +92,9 @@ static kiln_status apply_vmap(const kn_rules *r, const kn_jaxpr *j, const word *
     if (w->lanes < 0)
         return kn_fail(r->ctx, KILN_INVALID, "transform: how many lanes vmap:%s has does not follow from operands; say it with an axis, as in vmap:0*8",
                        w->args ? w->args : "");
-    return kn_vmap(r, j, w->lanes, w->axes, NULL, out);
+    if (w->out_axes && w->n_out != j->nout)
+        return kn_fail(r->ctx, KILN_INVALID, "transform: vmap:%s names %u results, the program has %u; one axis or None for each", w->args, w->n_out, j->nout);
+    return kn_vmap(r, j, w->lanes, w->axes, w->out_axes, out);
 }
 static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
@@ -114,15 +104,16 @@ static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const 
 static const meaning words[] = {
     {"checkpoint", apply_checkpoint, NULL},
     {"grad", apply_grad, NULL},
-    {"hessian", apply_hessian, NULL},
+    {"hessian", apply_jacobian, NULL},
     {"hvp", apply_hvp, NULL},
-    {"jacfwd", apply_jacfwd, NULL},
-    {"jacrev", apply_jacrev, NULL},
-    {"jvp", NULL, kn_jvp},
-    {"linearize", NULL, kn_linearize},
+    {"jacfwd", apply_jacobian, NULL},
+    {"jacrev", apply_jacobian, NULL},
+    {"jvp", apply_some, NULL},
+    {"linearize", apply_some, NULL},
     {"sum", NULL, kn_sum_first},
-    {"value_and_grad", apply_value_and_grad, NULL},
-    {"vjp", NULL, kn_vjp},
+    {"transpose", apply_some, NULL},
+    {"value_and_grad", apply_grad, NULL},
+    {"vjp", apply_some, NULL},
     {"vmap", apply_vmap, NULL},
 };
 
@@ -135,11 +126,38 @@ static kiln_status apply(const kn_rules *r, const kn_jaxpr *j, const word *w, co
 
 /* ---- reading ---- */
 
+/* A number of at most 18 digits; false when there is none. */
+static bool number(const char **s, int64_t *v)
+{
+    const char *from = *s;
+    for (*v = 0; **s >= '0' && **s <= '9' && *s - from < 18; ++*s) *v = 10 * *v + (**s - '0');
+    return *s > from;
+}
+
+/* Axes of results: what stands behind `->` of a vmap. */
+static kiln_status split_axes(const kn_rules *r, word *w, const char *s)
+{
+    KILN_TRY_MEM(r->ctx, w->out_axes = KN_NEWN(&r->prog->arena, int, strlen(s) + 1));
+    for (;; s++) {
+        int64_t axis = KN_NO_AXIS;
+        bool none = strncmp(s, "None", 4) == 0;
+        if (none) s += 4;
+        if ((!none && (!number(&s, &axis) || axis > KN_RANK_LIMIT)) || (*s && *s != ','))
+            return kn_fail(r->ctx, KILN_INVALID, "transform: vmap takes axes and None for results, found '%s' in '%s'", s, w->args);
+        w->out_axes[w->n_out++] = (int)axis;
+        if (!*s) return KILN_OK;
+    }
+}
+
 static kiln_status split(const kn_rules *r, word *w)
 {
     kn_arena *arena = &r->prog->arena;
     KN_VEC(const char *) v = {NULL, 0, 0};
-    for (const char *s = w->args; s;) {
+    const char *outs = w->args && strcmp(w->name, "vmap") == 0 ? strstr(w->args, "->") : NULL;
+    if (outs) KILN_TRY(split_axes(r, w, outs + 2));
+    const char *own = outs ? kn_arena_textn(arena, w->args, (size_t)(outs - w->args)) : w->args;
+    KILN_TRY_MEM(r->ctx, own || !w->args);
+    for (const char *s = own; s;) {
         const char *comma = strchr(s, ',');
         size_t n = comma ? (size_t)(comma - s) : strlen(s);
         const char *one = kn_arena_textn(arena, s, n);
@@ -181,14 +199,6 @@ static kiln_status read_words(const kn_rules *r, const char *text, word *list, u
     return KILN_OK;
 }
 
-/* A number of at most 18 digits; false when there is none. */
-static bool number(const char **s, int64_t *v)
-{
-    const char *from = *s;
-    for (*v = 0; **s >= '0' && **s <= '9' && *s - from < 18; ++*s) *v = 10 * *v + (**s - '0');
-    return *s > from;
-}
-
 /* Axes, None, and numbers of lanes: "0", "None", "0*8". */
 static kiln_status read_axes(const kn_rules *r, word *w)
 {
@@ -220,13 +230,15 @@ static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, 
 {
     kiln_type *t = KN_NEWN(&r->prog->arena, kiln_type, q->n + 1);
     KILN_TRY_MEM(r->ctx, t);
+    uint32_t known = q->n;
     if (inner) *inner = t;
     for (uint32_t i = 0; i < q->n; i++) t[i] = q->operands[i];
     for (uint32_t k = 0; k < n; k++) {
         word *w = &list[k];
+        if (strcmp(w->name, "transpose") == 0) known = 0; /* operands inside are others */
         if (strcmp(w->name, "vmap") != 0) continue;
         KILN_TRY(read_axes(r, w));
-        for (uint32_t i = 0; i < w->n && i < q->n; i++) {
+        for (uint32_t i = 0; i < w->n && i < known; i++) {
             uint32_t axis = (uint32_t)w->axes[i];
             int64_t *dims = KN_NEWN(&r->prog->arena, int64_t, t[i].rank + 1);
             KILN_TRY_MEM(r->ctx, dims);
@@ -253,7 +265,7 @@ static kiln_status find(const kn_rules *r, const word *w, const meaning **out)
             return KILN_OK;
         }
     return kn_fail(r->ctx, KILN_INVALID,
-                   "transform: no word '%s'; there are checkpoint, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, sum, value_and_grad, vjp, vmap",
+                   "transform: no word '%s'; there are checkpoint, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, sum, transpose, value_and_grad, vjp, vmap",
                    w->name);
 }
 
@@ -275,7 +287,6 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *h
     return KILN_OK;
 }
 
-/* What stands for tangents that only a reverse derivative could give must be gone. */
 typedef struct finder {
     const kn_rules *r;
     kiln_status status;
@@ -292,12 +303,17 @@ static void find_forward(void *ud, const kn_jaxpr *j)
     }
 }
 
-static kiln_status transform_whole(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
+kiln_status kn_no_forward_left(const kn_rules *r, const kn_jaxpr *j)
 {
     finder f = {r, KILN_OK};
-    KILN_TRY(transform(r, j, how, out));
-    find_forward(&f, *out);
+    find_forward(&f, j);
     return f.status;
+}
+
+static kiln_status transform_whole(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
+{
+    KILN_TRY(transform(r, j, how, out));
+    return kn_no_forward_left(r, *out);
 }
 
 kiln_status kiln_prog_transform(kiln_ctx *ctx, const kiln_prog *p, const char *text, const kiln_type *operands, uint32_t n_operands, kiln_prog **out)
@@ -311,5 +327,8 @@ kiln_status kn_words_inner(kiln_ctx *ctx, kn_prog *room, const char *text, const
     uint32_t count;
     const kn_rules r = {.ctx = ctx, .prog = room};
     KILN_TRY(read_words(&r, text, list, &count));
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(list[i].name, "transpose") == 0)
+            return kn_fail(ctx, KILN_UNSUPPORTED, "transform: what operands a function has does not follow from those of its transpose, in '%s'", text);
     return count_lanes(&r, &(request){text, types, n}, list, count, out);
 }
