@@ -17,12 +17,13 @@
  * nobody uses outside, is given to each thread instead. */
 #include "loop/alias.h"
 
-enum { MOST_TERMS = 8, ENOUGH = 16, FAR_BYTES = 1 << 20, VECTOR_BYTES = 64 };
+enum { MOST_TERMS = 8, ENOUGH = 16 };
 
 #define LARGE ((int64_t)1 << 60)
 
 /* In operations on a vector, some 0.4 ns each. */
 static const double usual_least = 100000;
+static const double far_bytes = 1 << 20, vector_bytes = 64;
 static const double call_cost = 20, divide_cost = 4, routine_cost = 1000, while_trips = 50, unknown_trips = 64, far_byte_cost = 0.1;
 
 typedef struct term {
@@ -90,7 +91,7 @@ static double cost_of_block(const splitter *s, const kn_lblock *b, uint32_t widt
 
 static double vectors(kiln_dtype d, uint32_t width)
 {
-    double n = (double)width * (double)kiln_dtype_bytes(d) / VECTOR_BYTES;
+    double n = (double)width * (double)kiln_dtype_bytes(d) / vector_bytes;
     return n > 1 ? n : 1;
 }
 
@@ -107,7 +108,7 @@ static double cost_of_access(const splitter *s, const kn_linst *in, uint32_t wid
 {
     const kn_slot *slot = &s->l->slots.v[in->slot];
     double bytes = (double)kiln_dtype_bytes(slot->dtype);
-    bool far = (double)slot->elements * bytes > FAR_BYTES;
+    bool far = (double)slot->elements * bytes > far_bytes;
     return vectors(slot->dtype, width) + (far ? bytes * (width ? width : 1) * far_byte_cost : 0);
 }
 

@@ -7,8 +7,9 @@
 #include "kiln/exec.h"
 #include "rt/math_table.h"
 
-/* SHARE: what a thread has to do at least for waking it to pay, in the units of a loop's cost (loop/split.c): some 10 microseconds. */
-enum { KN_POOL_MOST = KILN_MOST_THREADS, KN_POOL_SHARE = 25000 };
+enum { KN_POOL_MOST = KILN_MOST_THREADS };
+/* What a thread has to do at least for waking it to pay, in the units of a loop's cost (loop/split.c): some 10 microseconds. */
+#define KN_POOL_SHARE 25000.0
 
 /* This context's calls may be split from now on, until it is released; the last one to go joins the workers. Cheap when repeated. */
 void kn_pool_enter(kiln_ctx *ctx);
