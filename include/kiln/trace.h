@@ -174,6 +174,90 @@ KILN_API void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, k
                            const char *file, int line);
 #define kiln_cond(t, which, n_branches, branch, user, out, n_out) kiln_cond_at((t), (which), (n_branches), (branch), (user), (out), (n_out), __FILE__, __LINE__)
 
+/** The operand; derivatives end here. */
+#define kiln_stop_gradient(t, a) kiln_op1((t), "stop_gradient", (a), __FILE__, __LINE__)
+/** The operand, under a name by which a checkpoint keeps it. */
+KILN_API kiln_val kiln_name_at(kiln_trace *t, kiln_val a, const char *name, const char *file, int line);
+#define kiln_name(t, a, name) kiln_name_at((t), (a), (name), __FILE__, __LINE__)
+
+/** A function of values, traced once during the call that takes it: reads its operands, writes its results. */
+typedef void (*kiln_call_fn)(kiln_trace *t, void *user, const kiln_val *in, kiln_val *out);
+/** A part of a program of which a reverse derivative keeps only what `saved` says (as of kiln_prog_checkpoint; none: nothing) and
+ *  computes the rest again. Values of the enclosing trace may be used inside. */
+KILN_API void kiln_checkpoint_at(kiln_trace *t, kiln_call_fn body, void *user, const kiln_val *in, uint32_t n_in, const char *const *saved,
+                                 uint32_t n_saved, kiln_val *out, uint32_t n_out, const char *file, int line);
+#define kiln_checkpoint(t, body, user, in, n_in, saved, n_saved, out, n_out) \
+    kiln_checkpoint_at((t), (body), (user), (in), (n_in), (saved), (n_saved), (out), (n_out), __FILE__, __LINE__)
+/** A function with a forward derivative of its own. jvp: operands, then tangents of the float operands -> results, then tangents of
+ *  the float results; it must be linear in the tangents, which is what reverse mode transposes. What the functions read are their
+ *  operands: values of the enclosing trace are refused. */
+KILN_API void kiln_custom_jvp_at(kiln_trace *t, const char *name, kiln_call_fn body, kiln_call_fn jvp, void *user, const kiln_val *in, uint32_t n_in,
+                                 kiln_val *out, uint32_t n_out, const char *file, int line);
+#define kiln_custom_jvp(t, name, body, jvp, user, in, n_in, out, n_out) \
+    kiln_custom_jvp_at((t), (name), (body), (jvp), (user), (in), (n_in), (out), (n_out), __FILE__, __LINE__)
+/** A function with a reverse derivative of its own, which then has no forward one. fwd: operands -> results, then residuals; bwd:
+ *  residuals, then cotangents of the float results -> cotangents of the float operands. */
+KILN_API void kiln_custom_vjp_at(kiln_trace *t, const char *name, kiln_call_fn body, kiln_call_fn fwd, kiln_call_fn bwd, void *user, const kiln_val *in,
+                                 uint32_t n_in, uint32_t n_residuals, kiln_val *out, uint32_t n_out, const char *file, int line);
+#define kiln_custom_vjp(t, name, body, fwd, bwd, user, in, n_in, n_residuals, out, n_out) \
+    kiln_custom_vjp_at((t), (name), (body), (fwd), (bwd), (user), (in), (n_in), (n_residuals), (out), (n_out), __FILE__, __LINE__)
+
+/** A linear map that a solver applies: no matrix unless the solver makes one. */
+typedef struct kiln_linear kiln_linear;
+/** y = A x, of as many values as the map takes, with their types; inside loops of the solver, too. */
+KILN_API void kiln_linear_apply_at(kiln_trace *t, const kiln_linear *a, const kiln_val *x, kiln_val *y, const char *file, int line);
+#define kiln_linear_apply(t, a, x, y) kiln_linear_apply_at((t), (a), (x), (y), __FILE__, __LINE__)
+KILN_API uint32_t kiln_linear_n(const kiln_linear *a); /**< how many values it takes and gives */
+/** Writes the x with A x = b. */
+typedef void (*kiln_linear_solve_fn)(kiln_trace *t, void *user, const kiln_linear *a, const kiln_val *b, kiln_val *x);
+/** Solvers of this kind. kiln_solve_dense makes the matrix, column by column, and solves by QR: all values f32 or all f64; user is not
+ *  used. kiln_solve_bicgstab needs products alone (van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13 (1992)); user: a
+ *  kiln_krylov, or NULL; what has not converged at the last iteration is given as it is. */
+KILN_API void kiln_solve_dense(kiln_trace *t, void *user, const kiln_linear *a, const kiln_val *b, kiln_val *x);
+KILN_API void kiln_solve_bicgstab(kiln_trace *t, void *user, const kiln_linear *a, const kiln_val *b, kiln_val *x);
+typedef struct kiln_krylov {
+    double tolerance; /**< of the residual, relative to b; 0: 1e-13 (f32: 1e-6) */
+    int32_t most;     /**< iterations; 0: ten times the number of elements */
+} kiln_krylov;
+
+/** x = A^-1 b by a solver whose steps are never differentiated: derivatives are linear systems with A and its transpose, solved in the
+ *  same way. matvec must be linear; it may use values of the enclosing trace, which derivatives then reach through it.
+ *  @param solve      NULL: kiln_solve_dense for up to 64 elements, kiln_solve_bicgstab for more
+ *  @param symmetric  A is its own transpose */
+KILN_API void kiln_custom_linear_solve_at(kiln_trace *t, kiln_call_fn matvec, void *user, kiln_linear_solve_fn solve, void *solve_user, bool symmetric,
+                                          const kiln_val *b, uint32_t n, kiln_val *x, const char *file, int line);
+#define kiln_custom_linear_solve(t, matvec, user, solve, solve_user, symmetric, b, n, x) \
+    kiln_custom_linear_solve_at((t), (matvec), (user), (solve), (solve_user), (symmetric), (b), (n), (x), __FILE__, __LINE__)
+
+/** A root: x with f(x) = 0, where f may use values of the enclosing trace (its parameters). */
+typedef struct kiln_root {
+    kiln_call_fn f; /**< n values x -> n values of the same types */
+    void *f_user;
+    kiln_call_fn solve; /**< n first guesses -> the root, then n_aux more results; in any way: loops, tables, f itself */
+    void *solve_user;
+    uint32_t n_aux;
+    kiln_linear_solve_fn tangent_solve; /**< with df/dx at the root; NULL: as of kiln_custom_linear_solve */
+    void *tangent_user;
+} kiln_root;
+/** Writes the root and the auxiliary results. Derivatives in the parameters of f are those of the implicit function theorem,
+ *  df/dx dx = -(df/da) da: one linear system at the root. Neither the first guess nor the steps of solve have a part in them, and
+ *  auxiliary results have none. jvp, vjp, vmap and derivatives of derivatives work, in any order.
+ *  (Christianson, Reverse accumulation and implicit functions, Optimization Methods and Software 9 (1998).) */
+KILN_API void kiln_custom_root_at(kiln_trace *t, const kiln_root *root, const kiln_val *guess, uint32_t n, kiln_val *out, const char *file, int line);
+#define kiln_custom_root(t, root, guess, n, out) kiln_custom_root_at((t), (root), (guess), (n), (out), __FILE__, __LINE__)
+
+typedef struct kiln_fixed_point_opts {
+    double tolerance; /**< of the last change, abs(x' - x)/(1 + abs(x')) in every element; 0: 1e-13 (f32: 1e-6) */
+    int32_t most;     /**< iterations; 0: 1000 */
+    kiln_linear_solve_fn tangent_solve; /**< as of kiln_root: with dg/dx - 1 */
+    void *tangent_user;
+} kiln_fixed_point_opts;
+/** A fixed point, x = g(x), by repetition from a first guess; derivatives as of kiln_custom_root. Writes x, then an i32: how many times g
+ *  was applied. @param opts NULL: all 0 */
+KILN_API void kiln_fixed_point_at(kiln_trace *t, kiln_call_fn g, void *user, const kiln_fixed_point_opts *opts, const kiln_val *guess, uint32_t n,
+                                  kiln_val *out, const char *file, int line);
+#define kiln_fixed_point(t, g, user, opts, guess, n, out) kiln_fixed_point_at((t), (g), (user), (opts), (guess), (n), (out), __FILE__, __LINE__)
+
 struct kiln_expr;
 /** A bound expression (kiln/expr.h), computed in one float type; its constants are rounded once.
  *  @param vars  values of the variables by their number, or NULL when it has none

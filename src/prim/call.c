@@ -3,6 +3,7 @@
  * transformations make of them. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/control.h"
 #include "prim/derive.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
@@ -83,6 +84,32 @@ static kiln_status lower_call(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
 {
     (void)r, (void)j;
     return kn_low_inline(b, body_of(e), e, x, y);
+}
+
+/* ---- checkpoints ---- */
+
+kiln_status kn_policy_text(kiln_ctx *ctx, kn_arena *arena, const char *const *saved, uint32_t n, const char **out)
+{
+    static const char *const one[] = {"nothing", "everything", "dots"};
+    char *names = kn_arena_text(arena, "");
+    bool dots = false, any = false;
+    for (size_t i = 0; i < 3; i++)
+        if (n == 1 && strcmp(saved[0], one[i]) == 0) {
+            KILN_TRY_MEM(ctx, *out = kn_arena_printf(arena, "%s_saveable", one[i]));
+            return KILN_OK;
+        }
+    for (uint32_t i = 0; i < n && names; i++) {
+        if (strcmp(saved[i], "nothing") == 0 || strcmp(saved[i], "everything") == 0)
+            return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' stands alone, not among %u", saved[i], n);
+        if (!saved[i][0] || strpbrk(saved[i], ",()"))
+            return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' is no name; accepted: text without commas and brackets", saved[i]);
+        if (strcmp(saved[i], "dots") == 0) dots = true;
+        else names = kn_arena_printf(arena, "%s%s%s", names, any ? "," : "", saved[i]), any = true;
+    }
+    if (names) names = kn_arena_printf(arena, dots ? "save_from_both_policies(dots_saveable,save_only_these_names(%s))" : "save_only_these_names(%s)", names);
+    KILN_TRY_MEM(ctx, names);
+    *out = names;
+    return KILN_OK;
 }
 
 /* ---- derivatives ---- */

@@ -44,4 +44,14 @@ kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *bod
 kiln_status kn_transpose_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
                                kn_atom *ct_in);
 
+/* The policy of a remat2, as JAX names it: what may be saved is one of nothing, everything, dots; or names, which dots may stand
+ * among. */
+kiln_status kn_policy_text(kiln_ctx *ctx, kn_arena *arena, const char *const *saved, uint32_t n, const char **out);
+
+/* Parameters of custom_linear_solve and custom_root. lengths: how many operands belong to matvec, vecmat, solve, transpose_solve; to f,
+ * solve, tangent_solve, transpose_solve. bodies: the same four; f, matvec, vecmat, solve, tangent_solve, transpose_solve. */
+enum { KN_LINEAR_SOLVE_PARAMS = 2, KN_ROOT_PARAMS = 2 };
+kiln_status kn_linear_solve_params(kiln_ctx *ctx, kn_arena *arena, const uint32_t lengths[4], const kn_jaxpr *const bodies[4], kn_param *out);
+kiln_status kn_root_params(kiln_ctx *ctx, kn_arena *arena, const uint32_t lengths[4], const kn_jaxpr *const bodies[6], kn_param *out);
+
 #endif

@@ -185,6 +185,35 @@ kiln_status kn_jvp_bilinear(KN_JVP_ARGS)
     return l.status;
 }
 
+kiln_status kn_jvp_made(KN_JVP_ARGS, kn_lower_fn make)
+{
+    kn_arena *arena = &b->prog->arena;
+    const kn_jaxpr *body, *both;
+    kn_build own;
+    uint32_t n = e->nin, k = e->nout;
+    kn_atom *in = KN_NEWN(arena, kn_atom, 2 * e->nin), *out = KN_NEWN(arena, kn_atom, 2 * e->nout);
+    bool *nonzero = KN_NEWN(arena, bool, e->nin), *found = KN_NEWN(arena, bool, e->nout);
+    KILN_TRY_MEM(b->ctx, in && out && nonzero && found);
+    kn_build_init(&own, b->ctx, b->prog);
+    own.scope = b->scope, own.loc = b->loc;
+    for (uint32_t i = 0; i < e->nin; i++) KILN_TRY(kn_build_input(&own, kn_in_type(j, e, i), &in[i]));
+    KILN_TRY(make(r, &own, j, e, in, out));
+    KILN_TRY(kn_build_finish(&own, out, e->nout, &body));
+    for (uint32_t i = 0; i < e->nin; i++) {
+        in[i] = x[i];
+        if ((nonzero[i] = dx[i] != KN_SYMBOLIC_ZERO)) in[n++] = dx[i];
+    }
+    KILN_TRY(r->jvp(r, body, nonzero, NULL, &both, found));
+    KILN_TRY(kn_low_inline(b, both, e, in, out));
+    for (uint32_t i = 0; i < e->nout; i++) {
+        y[i] = out[i];
+        if (found[i]) dy[i] = out[k++];
+    }
+    return KILN_OK;
+}
+
+kiln_status kn_jvp_lowered(KN_JVP_ARGS) { return kn_jvp_made(r, b, j, e, x, dx, y, dy, kn_lower_rule(j, e)); }
+
 kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, const kn_atom *x, const kn_atom *dx, const kn_atom *y, kn_atom *dy,
                            const kn_derivative *f)
 {

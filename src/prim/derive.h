@@ -40,6 +40,10 @@ kiln_status kn_jvp_zero(KN_JVP_ARGS);   /* the derivative is zero where it exist
 kiln_status kn_jvp_linear(KN_JVP_ARGS); /* linear in all operands that have tangents: the same equation of the tangents */
 kiln_status kn_jvp_bilinear(KN_JVP_ARGS); /* linear in each of two operands: the equation of one's tangent and the other, for both */
 
+/* The derivative of what `make`, a lowering, makes of the equation. It gives the results too: for rules with KN_JVP_WHOLE. */
+kiln_status kn_jvp_made(KN_JVP_ARGS, kn_lower_fn make);
+kiln_status kn_jvp_lowered(KN_JVP_ARGS); /* by its own lowering */
+
 typedef kn_atom (*kn_derivative)(kn_low *l, kn_atom g, kn_atom x, kn_atom y, kn_atom ans, kiln_dtype d);
 /* Elementwise: the sum over the operands of f[i](tangent). */
 kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, const kn_atom *x, const kn_atom *dx, const kn_atom *y, kn_atom *dy,

@@ -3,7 +3,7 @@
  * order of their index. */
 #include "prim/derive.h"
 #include "prim/batch.h"
-#include "prim/common.h"
+#include "prim/matrix.h"
 #include "prim/routine.h"
 #include "prim/sample.h"
 
@@ -110,42 +110,17 @@ static kiln_status call_cholesky(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr 
     return kn_call_ints(ctx, arena, c, (int64_t[]){kiln_dtype_kind(t.dtype) == 'c', n, batch}, 3);
 }
 
-/* Of the matrices' lower triangles: what stands below the diagonal, and `share` of the diagonal. */
-static kn_atom lower_part(kn_low *l, kn_atom a, kiln_type t, double share)
-{
-    kn_atom at[2];
-    for (uint32_t k = 0; k < 2; k++)
-        at[k] = kn_low_iota(l, (kiln_type){KILN_I64, t.rank, t.dims}, t.rank - 2 + k);
-    kn_atom none = kn_derive_value(l, KN_SYMBOLIC_ZERO, t);
-    kn_atom diagonal = kn_low_select(l, kn_low2(l, &kn_prim_eq, at[0], at[1]), kn_derive_times(l, a, share), none);
-    return kn_low_select(l, kn_low2(l, &kn_prim_gt, at[0], at[1]), a, diagonal);
-}
-
-/* dL = L phi(L^-1 dA L^-H), phi the lower triangle with half the diagonal; dA is what its own lower triangle says. */
+/* dL = L phi(L^-1 dA L^-H), phi the lower triangle with half the diagonal; dA is what its own lower triangle says (I. Murray,
+ * "Differentiation of the Cholesky decomposition", 2016). */
 static kiln_status jvp_cholesky(KN_JVP_ARGS)
 {
     (void)r, (void)x;
     kn_low l = {b, KILN_OK};
-    kiln_type t = kn_in_type(j, e, 0);
-    int64_t turn[KN_MAX_RANK], row = (int64_t)t.rank - 2, column = row + 1;
-    if (kiln_type_size(t) == 0) return KILN_OK;
-    for (uint32_t d = 0; d < t.rank; d++) turn[d] = d;
-    turn[row] = column, turn[column] = row;
-    bool complex = kiln_dtype_kind(t.dtype) == 'c';
-    kn_atom half = lower_part(&l, dx[0], t, 0.5), other = kn_derive_turn(&l, half, turn);
-    if (complex) other = kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(t.dtype), &other, 1);
-    kn_atom da = kn_low2(&l, &kn_prim_add, half, other);
-    const bool right[5] = {true, false, true, true, false}, left[5] = {false, true, true, false, false}; /* conjugate, left, lower, transpose, unit */
-    for (int k = 0; k < 2; k++) {
-        kn_param params[5];
-        for (int i = 0; i < 5; i++) params[i] = KN_BOOL(k ? left[i] : right[i]);
-        da = kn_low_op(&l, &kn_prim_triangular_solve, params, (kn_atom[]){y[0], da}, 2);
-    }
-    int64_t batch[KN_MAX_RANK];
-    for (uint32_t d = 0; d < t.rank; d++) batch[d] = d;
-    kn_param contract[2] = {KN_INTS(1, &column), KN_INTS(1, &row)}, lanes[2] = {KN_INTS(row, batch), KN_INTS(row, batch)};
-    kn_param pair[2] = {KN_TUPLE(2, contract), KN_TUPLE(2, lanes)}, params[4] = {KN_TUPLE(2, pair), KN_NONE, KN_NONE, KN_NONE};
-    dy[0] = kn_low_op(&l, &kn_prim_dot_general, params, (kn_atom[]){y[0], lower_part(&l, da, t, 0.5)}, 2);
+    if (kiln_type_size(kn_in_type(j, e, 0)) == 0) return KILN_OK;
+    kn_atom da = kn_mat_hermitian(&l, dx[0], true);
+    da = kn_mat_solve(&l, y[0], da, KN_SOLVE_CONJUGATE | KN_SOLVE_LOWER | KN_SOLVE_TRANSPOSE);
+    da = kn_mat_solve(&l, y[0], da, KN_SOLVE_LEFT | KN_SOLVE_LOWER);
+    dy[0] = kn_mat_mul(&l, y[0], kn_mat_half(&l, da, true));
     return l.status;
 }
 
@@ -290,36 +265,19 @@ static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j
     return m.l.status;
 }
 
-/* a, of which the triangle that is read stays. */
-static kn_atom triangle(kn_low *l, const kn_eqn *e, kn_atom a, kiln_type t)
-{
-    kn_atom at[2];
-    for (uint32_t k = 0; k < 2; k++)
-        at[k] = kn_low_iota(l, (kiln_type){KILN_I64, t.rank, t.dims}, t.rank - 2 + k);
-    bool lower = e->params[SOLVE_LOWER].b, unit = e->params[SOLVE_UNIT].b;
-    const kn_prim *p = lower ? unit ? &kn_prim_gt : &kn_prim_ge : unit ? &kn_prim_lt : &kn_prim_le;
-    return kn_low_select(l, kn_low2(l, p, at[0], at[1]), a, kn_derive_value(l, KN_SYMBOLIC_ZERO, t));
-}
-
-/* op(a) dx = db - op(da) x, or dx op(a) = db - x op(da). */
+/* op(a) dx = db - op(da) x, or dx op(a) = db - x op(da); of da the triangle that is read counts. */
 static kiln_status jvp_solve(KN_JVP_ARGS)
 {
     (void)r;
     kn_low l = {b, KILN_OK};
     kn_atom rest = dx[1];
     if (dx[0] != KN_SYMBOLIC_ZERO) {
-        kiln_type t = kn_in_type(j, e, 0);
-        bool left = e->params[SOLVE_LEFT].b, turned = e->params[SOLVE_TRANSPOSE].b;
-        kn_atom da = triangle(&l, e, dx[0], t);
-        if (e->params[SOLVE_CONJUGATE].b && kiln_dtype_kind(t.dtype) == 'c') da = kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(t.dtype), &da, 1);
-        int64_t batch[KN_MAX_RANK], turn[KN_MAX_RANK], row = (int64_t)t.rank - 2, column = row + 1;
-        for (uint32_t d = 0; d < t.rank; d++) batch[d] = turn[d] = d;
-        turn[row] = column, turn[column] = row;
-        if (turned) da = kn_derive_turn(&l, da, turn);
-        kn_param contract[2] = {KN_INTS(1, &column), KN_INTS(1, &row)}, lanes[2] = {KN_INTS(row, batch), KN_INTS(row, batch)};
-        kn_param pair[2] = {KN_TUPLE(2, contract), KN_TUPLE(2, lanes)}, params[4] = {KN_TUPLE(2, pair), KN_NONE, KN_NONE, KN_NONE};
-        kn_atom product = kn_low_op(&l, &kn_prim_dot_general, params, (kn_atom[]){left ? da : y[0], left ? y[0] : da}, 2);
-        rest = kn_derive_add(&l, rest, kn_derive_neg(&l, product));
+        kiln_dtype d = kn_in_type(j, e, 0).dtype;
+        bool left = e->params[SOLVE_LEFT].b, lower = e->params[SOLVE_LOWER].b, unit = e->params[SOLVE_UNIT].b;
+        kn_atom da = kn_mat_keep(&l, dx[0], lower ? unit ? &kn_prim_gt : &kn_prim_ge : unit ? &kn_prim_lt : &kn_prim_le);
+        if (e->params[SOLVE_CONJUGATE].b && kiln_dtype_kind(d) == 'c') da = kn_low_op(&l, &kn_prim_conj, &KN_DTYPE(d), &da, 1);
+        if (e->params[SOLVE_TRANSPOSE].b) da = kn_mat_turn(&l, da);
+        rest = kn_derive_add(&l, rest, kn_derive_neg(&l, kn_mat_mul(&l, left ? da : y[0], left ? y[0] : da)));
     }
     dy[0] = kn_low_op(&l, e->prim, e->params, (kn_atom[]){x[0], rest}, 2);
     return l.status;

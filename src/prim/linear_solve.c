@@ -2,13 +2,14 @@
 /* custom_linear_solve: a call of the body `solve`; the others say what derivatives need. */
 #include "prim/batch.h"
 #include "prim/common.h"
+#include "prim/derive.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
 enum { LENGTHS, BODIES };
 static const kn_param_spec params[] = {{"const_lengths", KN_P_RECORD, 0}, {"jaxprs", KN_P_RECORD, 0}};
 static const char *const parts[] = {"matvec", "vecmat", "solve", "transpose_solve"};
-enum { SOLVE = 2, PARTS = 4 };
+enum { MATVEC, VECMAT, SOLVE, TRANSPOSE_SOLVE, PARTS };
 
 static const kn_param *field(const kn_param *record, const char *name)
 {
@@ -96,6 +97,95 @@ static kiln_status batch_solve(const kn_rules *r, kn_build *b, const kn_jaxpr *j
     return kn_lanes_emit(&m, own, in, y);
 }
 
+/* The body under this name; NULL when there is none. */
+static const kn_jaxpr *body_of(const kn_eqn *e, int part)
+{
+    const kn_param *p = field(&e->params[BODIES], parts[part]);
+    return p && p->kind == KN_P_JAXPR ? p->jaxpr : NULL;
+}
+
+/* The derivative of matvec(consts, x) in the constants: tangents of its results, or KN_SYMBOLIC_ZERO. */
+static kiln_status matvec_tangents(const kn_rules *r, kn_build *b, const kn_eqn *e, const kn_atom *x, const kn_atom *dx, const kn_atom *y, kn_atom *out)
+{
+    kn_arena *arena = &b->prog->arena;
+    const kn_jaxpr *body = body_of(e, MATVEC), *both;
+    uint32_t first = 0, consts = 0, n = 0, k = 0;
+    bool any = false;
+    operands(&e->params[LENGTHS], MATVEC, &first, &consts);
+    for (uint32_t i = 0; i < e->nout; i++) out[i] = KN_SYMBOLIC_ZERO;
+    for (uint32_t i = 0; i < consts; i++) any |= dx[first + i] != KN_SYMBOLIC_ZERO;
+    if (!any) return KILN_OK;
+    if (!body || kn_nargs(body) != consts + e->nout || body->nout != e->nout)
+        return kn_fail(b->ctx, KILN_INVALID, "custom_linear_solve: its derivative needs the program matvec of %u constants and %u arrays", consts, e->nout);
+    bool *nonzero = KN_NEWN(arena, bool, kn_nargs(body)), *found = KN_NEWN(arena, bool, e->nout);
+    kn_atom *in = KN_NEWN(arena, kn_atom, 2 * kn_nargs(body)), *all = KN_NEWN(arena, kn_atom, 2 * e->nout);
+    KILN_TRY_MEM(b->ctx, nonzero && found && in && all);
+    for (uint32_t i = 0; i < kn_nargs(body); i++) in[n++] = i < consts ? x[first + i] : y[i - consts];
+    for (uint32_t i = 0; i < consts; i++)
+        if ((nonzero[i] = dx[first + i] != KN_SYMBOLIC_ZERO)) in[n++] = dx[first + i];
+    KILN_TRY(r->jvp(r, body, nonzero, NULL, &both, found));
+    KILN_TRY(kn_low_inline(b, both, e, in, all));
+    for (uint32_t i = 0; i < e->nout; i++)
+        if (found[i]) out[i] = all[e->nout + k++];
+    return KILN_OK;
+}
+
+/* A x = b, so A dx = db - dA x. */
+static kiln_status jvp_linear_solve(KN_JVP_ARGS)
+{
+    kn_low l = {b, KILN_OK};
+    uint32_t all = 0, none = 0;
+    operands(&e->params[LENGTHS], PARTS, &all, &none);
+    kn_atom *rest = KN_NEWN(&b->prog->arena, kn_atom, e->nout), *in = KN_NEWN(&b->prog->arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, rest && in);
+    KILN_TRY(matvec_tangents(r, b, e, x, dx, y, rest));
+    bool any = false;
+    for (uint32_t i = 0; i < e->nout; i++) any |= rest[i] != KN_SYMBOLIC_ZERO || dx[all + i] != KN_SYMBOLIC_ZERO;
+    if (!any) return KILN_OK; /* only what the solvers use changes */
+    memcpy(in, x, all * sizeof *in);
+    for (uint32_t i = 0; i < e->nout; i++) in[all + i] = kn_derive_value(&l, kn_derive_add(&l, dx[all + i], kn_derive_neg(&l, rest[i])), kn_out_type(j, e, i));
+    KILN_TRY(l.status);
+    return kn_build_eqn(b, e->prim, e->params, in, e->nin, dy, e->nout);
+}
+
+/* A^T takes the place of A: vecmat that of matvec, transpose_solve that of solve, and what they use. */
+static kiln_status transpose_linear_solve(KN_TRANSPOSE_ARGS)
+{
+    static const int other[PARTS] = {VECMAT, MATVEC, TRANSPOSE_SOLVE, SOLVE};
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    kn_arena *arena = &b->prog->arena;
+    uint32_t all = 0, none = 0, n = 0;
+    operands(&e->params[LENGTHS], PARTS, &all, &none);
+    for (uint32_t i = 0; i < all; i++)
+        if (x[i] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "custom_linear_solve: linear in its right sides only");
+    if (!body_of(e, TRANSPOSE_SOLVE)) return kn_fail(b->ctx, KILN_UNSUPPORTED, "custom_linear_solve: reverse derivatives need the program transpose_solve");
+    kn_param records[2], *items = KN_NEWN(arena, kn_param, 2 * PARTS);
+    kn_atom *in = KN_NEWN(arena, kn_atom, e->nin), *back = KN_NEWN(arena, kn_atom, e->nout);
+    KILN_TRY_MEM(b->ctx, items && in && back);
+    for (int k = 0; k < 2; k++) {
+        records[k] = e->params[k];
+        records[k].n = PARTS;
+        records[k].keys = parts;
+        records[k].items = items + k * PARTS;
+        for (int i = 0; i < PARTS; i++) {
+            const kn_param *p = field(&e->params[k], parts[other[i]]);
+            items[k * PARTS + i] = p ? *p : KN_NONE;
+        }
+    }
+    for (int i = 0; i < PARTS; i++) {
+        uint32_t first = 0, consts = 0;
+        operands(&e->params[LENGTHS], other[i], &first, &consts);
+        for (uint32_t c = 0; c < consts; c++) in[n++] = x[first + c];
+    }
+    for (uint32_t i = 0; i < e->nout; i++) in[n++] = kn_derive_value(&l, ct[i], kn_out_type(j, e, i));
+    KILN_TRY(l.status);
+    KILN_TRY(kn_build_eqn(b, e->prim, records, in, n, back, e->nout));
+    for (uint32_t i = 0; i < e->nout; i++)
+        if (x[all + i] == KN_LINEAR) ct_in[all + i] = back[i];
+    return KILN_OK;
+}
+
 KILN_PRIM(custom_linear_solve) = {
     .name = "custom_linear_solve",
     .nin = KN_VARIADIC,
@@ -103,6 +193,8 @@ KILN_PRIM(custom_linear_solve) = {
     .flags = KN_LEVEL_TRACED,
     KN_PARAMS(params),
     .type = type_solve,
+    .jvp = jvp_linear_solve,
+    .transpose = transpose_linear_solve,
     .lower = lower_solve,
     .batch = batch_solve,
     .sample = kn_sample_linear_solve,

@@ -130,8 +130,17 @@ static kiln_status transpose_window_sum(KN_TRANSPOSE_ARGS)
     return l.status;
 }
 #define jvp_reduce_window_sum kn_jvp_linear
-#define jvp_reduce_window_max NULL
-#define jvp_reduce_window_min NULL
+
+/* The tangent of the element that a window chose. */
+static kiln_status chosen_tangent(kn_build *b, const kn_eqn *e, const kn_atom *x, const kn_atom *dx, const char *select, kn_atom *dy)
+{
+    const kn_param *p = e->params;
+    kn_param params[] = {p[simple.base], p[simple.padding], KN_TEXT(select), p[simple.dilation], p[simple.size], p[simple.stride]};
+    return kn_build_eqn(b, &kn_prim_select_and_gather_add, params, (kn_atom[]){dx[0], x[0]}, 2, dy, 1);
+}
+static kiln_status jvp_reduce_window_max(KN_JVP_ARGS) { return (void)r, (void)j, (void)y, chosen_tangent(b, e, x, dx, "ge", dy); }
+static kiln_status jvp_reduce_window_min(KN_JVP_ARGS) { return (void)r, (void)j, (void)y, chosen_tangent(b, e, x, dx, "le", dy); }
+
 #define transpose_reduce_window_sum transpose_window_sum
 #define transpose_reduce_window_max NULL
 #define transpose_reduce_window_min NULL
@@ -249,9 +258,10 @@ KILN_PRIM(reduce_window) = {
     .name = "reduce_window",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
-    .flags = KN_LEVEL_TRACED,
+    .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE,
     KN_PARAMS(any_params),
     .type = type_any,
+    .jvp = kn_jvp_lowered,
     .eval = eval_any,
     .lower = lower_any,
     .batch = batch_any,

@@ -436,12 +436,14 @@ static kiln_status jvp_scatter_extremum(KN_JVP_ARGS)
 
 static kiln_status jvp_scatter_mul(KN_JVP_ARGS)
 {
-    (void)r, (void)y;
+    (void)y;
     kn_low l = {b, KILN_OK};
+    if (dx[2] != KN_SYMBOLIC_ZERO && !e->params[SCATTER_UNIQUE].b) { /* an element may have several factors: one product after the other */
+        kn_atom again;
+        return kn_jvp_lowered(r, b, j, e, x, dx, &again, dy);
+    }
     if (dx[0] != KN_SYMBOLIC_ZERO) dy[0] = put_in(&l, e, e->prim, dx[0], x[1], x[2]);
     if (dx[2] != KN_SYMBOLIC_ZERO) {
-        if (!e->params[SCATTER_UNIQUE].b)
-            return kn_fail(b->ctx, KILN_UNSUPPORTED, "scatter-mul has a derivative in its updates where unique_indices is True");
         kn_atom sum = put_in(&l, e, &kn_prim_scatter_add, kn_derive_value(&l, KN_SYMBOLIC_ZERO, kn_in_type(j, e, 0)), x[1], dx[2]);
         dy[0] = kn_derive_add(&l, dy[0], kn_low2(&l, &kn_prim_mul, x[0], sum));
     }
@@ -457,7 +459,21 @@ static kiln_status transpose_scatter_mul(KN_TRANSPOSE_ARGS)
 }
 #define jvp_scatter_add kn_jvp_linear
 #define jvp_scatter_sub kn_jvp_linear
-#define jvp_scatter_apply NULL
+
+/* A body that is one of the named combinations is differentiated under that name. */
+static kiln_status named_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    static const struct {
+        kn_sop op;
+        const kn_prim *prim;
+    } names[] = {{KN_S_add, &kn_prim_scatter_add}, {KN_S_mul, &kn_prim_scatter_mul}, {KN_S_min, &kn_prim_scatter_min}, {KN_S_max, &kn_prim_scatter_max}};
+    const kn_jaxpr *body = e->params[SCATTER_BODY].jaxpr;
+    const kn_prim *p = kn_body_takes_second(body) ? &kn_prim_scatter : NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && e->nin == 3; i++)
+        if (names[i].op == kn_body_sop(body)) p = names[i].prim;
+    return p && e->nin == 3 ? kn_build_eqn(b, p, e->params, x, 3, y, 1) : lower_scatter(r, b, j, e, x, y);
+}
+static kiln_status jvp_scatter_apply(KN_JVP_ARGS) { return kn_jvp_made(r, b, j, e, x, dx, y, dy, named_scatter); }
 #define transpose_scatter_apply NULL
 
 /* Complex elements combine as the rules of their operations say, in the interpreter too: it takes eval_scatter unless this rule is
@@ -485,21 +501,21 @@ static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return kn_lanes_emit(&m, p, in, y);
 }
 
-#define SCATTER(text_name, id, sop, inputs, outputs, text)                                                                \
+#define SCATTER(text_name, id, sop, more, inputs, outputs, text)                                                                \
     {                                                                                                                  \
-        .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED, KN_PARAMS(scatter_params), .scalar_op = (sop),        \
+        .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED | (more), KN_PARAMS(scatter_params), .scalar_op = (sop),        \
         .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .lower_complex = lower_complex_scatter,    \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = batch_scatter,                                                                                        \
         .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }
-KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 3, 1,
+KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 0, 3, 1,
                              "The operand with updates written over windows at places that index vectors name; the last one wins. "
                              "Windows that do not lie inside are left out, or moved inside (CLIP).");
-KILN_PRIM(scatter_add) = SCATTER("scatter-add", scatter_add, KN_S_add, 3, 1, "As scatter; updates are added, in row-major order of the index vectors.");
-KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", scatter_apply, KN_S_NONE, KN_VARIADIC, KN_VARIADIC,
+KILN_PRIM(scatter_add) = SCATTER("scatter-add", scatter_add, KN_S_add, 0, 3, 1, "As scatter; updates are added, in row-major order of the index vectors.");
+KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", scatter_apply, KN_S_NONE, KN_JVP_WHOLE, KN_VARIADIC, KN_VARIADIC,
                                    "As scatter, over several arrays at once; update_jaxpr makes new elements of old ones and updates.");
-KILN_PRIM(scatter_max) = SCATTER("scatter-max", scatter_max, KN_S_max, 3, 1, "As scatter; the maximum of old and update stays.");
-KILN_PRIM(scatter_min) = SCATTER("scatter-min", scatter_min, KN_S_min, 3, 1, "As scatter; the minimum of old and update stays.");
-KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", scatter_mul, KN_S_mul, 3, 1, "As scatter; old elements are multiplied by updates.");
-KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", scatter_sub, KN_S_sub, 3, 1, "As scatter; updates are subtracted.");
+KILN_PRIM(scatter_max) = SCATTER("scatter-max", scatter_max, KN_S_max, 0, 3, 1, "As scatter; the maximum of old and update stays.");
+KILN_PRIM(scatter_min) = SCATTER("scatter-min", scatter_min, KN_S_min, 0, 3, 1, "As scatter; the minimum of old and update stays.");
+KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", scatter_mul, KN_S_mul, 0, 3, 1, "As scatter; old elements are multiplied by updates.");
+KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", scatter_sub, KN_S_sub, 0, 3, 1, "As scatter; updates are subtracted.");

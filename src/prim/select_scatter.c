@@ -3,6 +3,7 @@
  * there. Padding is never chosen by the first; in the second it takes part with the least or greatest number. */
 #include "prim/derive.h"
 #include "prim/batch.h"
+#include "prim/index.h"
 #include "prim/sample.h"
 #include "prim/window.h"
 #include "rt/reduce.h"
@@ -173,6 +174,17 @@ static kiln_status lower_choice(kn_low *l, const choosing *c, kiln_type type, ki
     return l->status;
 }
 
+/* How elements of a flat array are named by their offsets; those outside, as -1 is, are left out. */
+#define LEAVE_OUT "GatherScatterMode.FILL_OR_DROP"
+static kn_param flat_places(kn_param *lists)
+{
+    static const int64_t zero = 0;
+    static const char *const keys[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
+                                       "scatter_indices_batching_dims"};
+    for (int i = 0; i < 5; i++) lists[i] = i == 1 || i == 2 ? KN_INTS(1, &zero) : KN_INTS(0, NULL);
+    return (kn_param){.kind = KN_P_RECORD, .n = 5, .items = lists, .name = "ScatterDimensionNumbers", .keys = keys};
+}
+
 static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     (void)r;
@@ -185,13 +197,8 @@ static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     if (n == 0 || m == 0) return l.status;
     kn_atom offset;
     KILN_TRY(lower_choice(&l, &c, type, source, x, own[0], &offset));
-    static const int64_t zero = 0;
-    static const char *const keys[] = {"update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
-                                       "scatter_indices_batching_dims"};
-    kn_param lists[] = {KN_INTS(0, NULL), KN_INTS(1, &zero), KN_INTS(1, &zero), KN_INTS(0, NULL), KN_INTS(0, NULL)};
-    kn_param dims = {.kind = KN_P_RECORD, .n = 5, .items = lists, .name = "ScatterDimensionNumbers", .keys = keys};
-    kn_param params[] = {dims, KN_BOOL(false), KN_TEXT("GatherScatterMode.FILL_OR_DROP"), c.nscatter ? KN_INT(c.nscatter) : KN_NONE, KN_BOOL(false),
-                         KN_NONE, KN_JAXPR(c.scatter)};
+    kn_param lists[5], params[] = {flat_places(lists), KN_BOOL(false), KN_TEXT(LEAVE_OUT), c.nscatter ? KN_INT(c.nscatter) : KN_NONE, KN_BOOL(false),
+                                   KN_NONE, KN_JAXPR(c.scatter)};
     kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, c.nscatter + 3);
     KILN_TRY_MEM(b->ctx, in);
     for (uint32_t i = 0; i < c.nscatter; i++) in[i] = x[c.nselect + i];
@@ -222,9 +229,10 @@ KILN_PRIM(select_and_scatter) = {
     .name = "select_and_scatter",
     .nin = KN_VARIADIC,
     .nout = 1,
-    .flags = KN_LEVEL_TRACED,
+    .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE,
     KN_PARAMS(any_params),
     .type = type_any,
+    .jvp = kn_jvp_lowered,
     .eval = eval_any,
     .lower = lower_any,
     .batch = batch_any,
@@ -292,6 +300,23 @@ static kiln_status batch_add(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     return windows_with_lanes(&m, add_places, 0, y);
 }
 
+/* Linear in the source; which elements are chosen does not change. */
+static kiln_status jvp_add(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    return dx[0] == KN_SYMBOLIC_ZERO ? KILN_OK : kn_build_eqn(b, e->prim, e->params, (kn_atom[]){dx[0], x[1]}, 2, dy, 1);
+}
+static kiln_status transpose_add(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    const kn_param *p = e->params;
+    int64_t ones[KN_MAX_RANK];
+    uint32_t rank = kn_in_type(j, e, 1).rank;
+    for (uint32_t d = 0; d < rank; d++) ones[d] = 1;
+    kn_param params[] = {KN_INTS(rank, ones), p[ADD_PADDING], p[ADD_SELECT], KN_INTS(rank, ones), p[add_places.size], p[add_places.stride]};
+    return kn_build_eqn(b, &kn_prim_select_and_gather_add, params, (kn_atom[]){ct[0], x[1]}, 2, &ct_in[0], 1);
+}
+
 KILN_PRIM(select_and_scatter_add) = {
     .name = "select_and_scatter_add",
     .nin = 2,
@@ -300,6 +325,8 @@ KILN_PRIM(select_and_scatter_add) = {
     KN_PARAMS(add_params),
     .type = type_add,
     .lower = lower_add,
+    .jvp = jvp_add,
+    .transpose = transpose_add,
     .batch = batch_add,
     .sample = kn_sample_select_and_scatter,
     .doc = "Adds each element of the source (first operand) where its window of the second operand has its greatest (ge) or least (le) "
@@ -364,6 +391,48 @@ static kiln_status batch_gather(const kn_rules *r, kn_build *b, const kn_jaxpr *
     return windows_with_lanes(&m, gather_places, 0, y);
 }
 
+static kiln_status jvp_gather(KN_JVP_ARGS)
+{
+    (void)r, (void)j, (void)y;
+    return dx[0] == KN_SYMBOLIC_ZERO ? KILN_OK : kn_build_eqn(b, e->prim, e->params, (kn_atom[]){dx[0], x[1]}, 2, dy, 1);
+}
+
+/* Spread windows or elements have no select_and_scatter_add: the chosen places are found, then added to. */
+static kiln_status add_at_chosen(kn_build *b, const kn_eqn *e, kn_window w, kiln_type t, kn_atom x, kn_atom ct, kn_atom *out)
+{
+    kn_low l = {b, KILN_OK};
+    bool ge;
+    kiln_type u = kn_build_type(b, ct);
+    int64_t n = kiln_type_size(t), m = kiln_type_size(u);
+    choosing c = {.w = w};
+    kn_atom offset;
+    greater_first(&e->params[GATHER_SELECT], &ge);
+    if (n == 0 || m == 0) return kn_zeros(b, t, out);
+    KILN_TRY(two_scalars(b, ge ? &kn_prim_ge : &kn_prim_le, t.dtype, &c.select));
+    KILN_TRY(lower_choice(&l, &c, t, u, NULL, x, &offset));
+    kn_param lists[5], dims = flat_places(lists), mode = KN_TEXT(LEAVE_OUT);
+    kn_scatter_like how = {&dims, &mode, false, false};
+    kn_atom zeros = kn_low_fill(&l, (kiln_type){t.dtype, 1, &n}, (kn_scalar){.u = 0}), sum = 0;
+    offset = kn_low_reshape(&l, offset, 2, (int64_t[]){m, 1});
+    kn_atom flat = kn_low_reshape(&l, ct, 1, &m);
+    KILN_TRY(l.status);
+    KILN_TRY(kn_build_scatter(b, &kn_prim_scatter_add, &how, zeros, offset, flat, &sum));
+    *out = kn_low_reshape(&l, sum, t.rank, t.dims);
+    return l.status;
+}
+
+static kiln_status transpose_gather(KN_TRANSPOSE_ARGS)
+{
+    (void)r;
+    const kn_param *p = e->params;
+    kn_window w = kn_window_of(e, gather_places);
+    bool spread = false;
+    for (uint32_t d = 0; d < w.rank; d++) spread = spread || kn_window_base(&w, d) != 1 || kn_window_dilation(&w, d) != 1;
+    if (spread) return add_at_chosen(b, e, w, kn_in_type(j, e, 1), x[1], ct[0], &ct_in[0]);
+    kn_param params[] = {p[gather_places.padding], p[GATHER_SELECT], p[gather_places.size], p[gather_places.stride]};
+    return kn_build_eqn(b, &kn_prim_select_and_scatter_add, params, (kn_atom[]){ct[0], x[1]}, 2, &ct_in[0], 1);
+}
+
 KILN_PRIM(select_and_gather_add) = {
     .name = "select_and_gather_add",
     .nin = 2,
@@ -372,6 +441,8 @@ KILN_PRIM(select_and_gather_add) = {
     KN_PARAMS(gather_params),
     .type = type_gather,
     .lower = lower_gather,
+    .jvp = jvp_gather,
+    .transpose = transpose_gather,
     .batch = batch_gather,
     .sample = kn_sample_window,
     .doc = "For each window of the second operand the element of the first that stands where the window has its greatest (ge) or least "

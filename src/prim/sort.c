@@ -283,14 +283,56 @@ static kiln_status batch_sort_by(const kn_rules *r, kn_build *b, const kn_jaxpr 
     for (uint32_t i = 0; i < e->nin; i++) in[i] = i < consts ? x[i] : kn_lanes_full(&m, i);
     return kn_lanes_emit(&m, p, in, y);
 }
+/* The comparator of arrays with one more behind them, which it does not see. */
+static kiln_status with_places(kn_build *outer, const kn_jaxpr *body, const kn_eqn *e, const kn_jaxpr **out)
+{
+    kn_build b;
+    uint32_t n = kn_nargs(body);
+    kn_atom *in = KN_NEWN(&outer->prog->arena, kn_atom, n), place, y;
+    KILN_TRY_MEM(outer->ctx, in);
+    kn_build_init(&b, outer->ctx, outer->prog);
+    b.scope = e->scope, b.loc = e->loc;
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_build_input(&b, kn_type_of(body, body->in[body->nconsts + i]), &in[i]));
+    for (int i = 0; i < 2; i++) KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I32), &place));
+    KILN_TRY(kn_low_inline(&b, body, e, in, &y));
+    return kn_build_finish(&b, &y, 1, out);
+}
+
+/* Sorted with their places, which the tangents are taken from. */
+static kiln_status jvp_sort_by(KN_JVP_ARGS)
+{
+    kn_low l = {b, KILN_OK};
+    uint32_t consts = kn_body_consts(e, BY_CONSTS), n = e->nin;
+    int64_t axis = e->params[BY_DIMENSION].i;
+    kiln_type t = kn_in_type(j, e, consts), places = {KILN_I32, t.rank, t.dims};
+    kn_param params[4];
+    kn_atom *in = KN_NEWN(&b->prog->arena, kn_atom, n + 1), *out = KN_NEWN(&b->prog->arena, kn_atom, n + 1);
+    const kn_jaxpr *comparator;
+    (void)r;
+    KILN_TRY_MEM(b->ctx, in && out);
+    memcpy(params, e->params, sizeof params);
+    KILN_TRY(with_places(b, e->params[BY_COMPARATOR].jaxpr, e, &comparator));
+    params[BY_COMPARATOR] = KN_JAXPR(comparator);
+    memcpy(in, x, n * sizeof *in);
+    in[n] = kn_low_iota(&l, places, (uint32_t)axis);
+    KILN_TRY(l.status);
+    KILN_TRY(kn_build_eqn(b, e->prim, params, in, n + 1, out, e->nout + 1));
+    for (uint32_t i = 0; i < e->nout; i++) {
+        y[i] = out[i];
+        if (dx[consts + i] != KN_SYMBOLIC_ZERO) KILN_TRY(kn_build_take(b, dx[consts + i], out[e->nout], (uint32_t)axis, &dy[i]));
+    }
+    return KILN_OK;
+}
+
 KILN_PRIM(sort_by) = {
     .name = "sort_by",
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
-    .flags = KN_EXPENSIVE,
+    .flags = KN_EXPENSIVE | KN_JVP_WHOLE,
     KN_PARAMS(by_params),
     .loop = KN_LOOP_SORT,
     .type = type_sort_by,
+    .jvp = jvp_sort_by,
     .eval = eval_sort_by,
     .batch = batch_sort_by,
     .sample = kn_sample_sort,

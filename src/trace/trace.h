@@ -72,6 +72,18 @@ kiln_val kn_tval_adopt(kiln_trace *t, const char *op, kiln_val v, kiln_dtype d, 
 /* The operand of an equation of frame f: captures or makes a literal as needed. */
 bool kn_tatom(kiln_trace *t, kn_tframe *f, kiln_val v, kn_atom *out);
 
+/* ---- bodies (trace_control.c): open, inputs, what the caller's function makes, close, operands ---- */
+
+kn_tframe *kn_tframe_open(kiln_trace *t); /* NULL: the trace has failed */
+void kn_tframe_inputs(kiln_trace *t, kn_tframe *f, const kiln_type *types, uint32_t n, kiln_val *out);
+/* Ends the innermost frame with these results: captured values come first among its arguments, then the n_own inputs. The trace may
+ * have failed meanwhile: NULL then. */
+const kn_jaxpr *kn_tframe_close(kiln_trace *t, kn_tframe *f, const kiln_val *out, uint32_t n_out, uint32_t n_own);
+/* The captured values as operands of the frame that is current again. */
+void kn_tframe_operands(kiln_trace *t, const kn_tframe *f, kn_atom *out);
+/* Usable, and none is a number without a type. */
+bool kn_tvals_typed(kiln_trace *t, const char *op, const char *what, const kiln_val *v, uint32_t n, kn_site site);
+
 /* ---- errors (trace.c) ---- */
 
 void kn_tfail(kiln_trace *t, kiln_status code, const char *accepted, kn_site site, const char *fmt, ...)

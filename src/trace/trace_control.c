@@ -3,7 +3,7 @@
  * operands of the equation. */
 #include "trace/trace.h"
 
-static kn_tframe *open_frame(kiln_trace *t)
+kn_tframe *kn_tframe_open(kiln_trace *t)
 {
     if (t->failed) return NULL;
     kn_tframe *f = KN_NEW(&t->arena, kn_tframe);
@@ -17,7 +17,7 @@ static kn_tframe *open_frame(kiln_trace *t)
     return f;
 }
 
-static void add_inputs(kiln_trace *t, kn_tframe *f, const kiln_type *types, uint32_t n, kiln_val *out)
+void kn_tframe_inputs(kiln_trace *t, kn_tframe *f, const kiln_type *types, uint32_t n, kiln_val *out)
 {
     for (uint32_t i = 0; i < n; i++) {
         kn_atom a;
@@ -42,8 +42,7 @@ static bool captured_first(kiln_trace *t, kn_tframe *f, const kn_atom *captured,
     return true;
 }
 
-/* Ends the innermost frame with these results. The trace may have failed meanwhile: NULL then. */
-static const kn_jaxpr *close_frame(kiln_trace *t, kn_tframe *f, const kiln_val *out, uint32_t n_out, uint32_t n_own)
+const kn_jaxpr *kn_tframe_close(kiln_trace *t, kn_tframe *f, const kiln_val *out, uint32_t n_out, uint32_t n_own)
 {
     const kn_jaxpr *j = NULL;
     kn_atom few[8], *atoms = few;
@@ -55,14 +54,12 @@ static const kn_jaxpr *close_frame(kiln_trace *t, kn_tframe *f, const kiln_val *
     return t->failed ? NULL : j;
 }
 
-/* The captured values as operands of the frame that is current again. */
-static void captured_operands(kiln_trace *t, const kn_tframe *f, kn_atom *out)
+void kn_tframe_operands(kiln_trace *t, const kn_tframe *f, kn_atom *out)
 {
     for (uint32_t i = 0; i < f->captured.n && !t->failed; i++) kn_tatom(t, t->frame, f->captured.v[i], &out[i]);
 }
 
-/* Operands and carries need types. */
-static bool all_typed(kiln_trace *t, const char *op, const char *what, const kiln_val *v, uint32_t n, kn_site site)
+bool kn_tvals_typed(kiln_trace *t, const char *op, const char *what, const kiln_val *v, uint32_t n, kn_site site)
 {
     if (!kn_tvals_usable(t, op, v, n, site)) return false;
     for (uint32_t i = 0; i < n; i++)
@@ -122,31 +119,31 @@ void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *us
 {
     kn_site site = {file, line};
     loop_space s;
-    if (!all_typed(t, "while", "initial carry", init, n_carry, site) || !space_for(t, n_carry, n_carry, &s)) {
+    if (!kn_tvals_typed(t, "while", "initial carry", init, n_carry, site) || !space_for(t, n_carry, n_carry, &s)) {
         no_results(out, n_carry);
         return;
     }
     types_of(t, init, n_carry, s.types);
 
-    kn_tframe *fc = open_frame(t);
+    kn_tframe *fc = kn_tframe_open(t);
     const kn_jaxpr *jc = NULL, *jb = NULL;
     if (fc) {
-        add_inputs(t, fc, s.types, n_carry, s.in);
+        kn_tframe_inputs(t, fc, s.types, n_carry, s.in);
         kiln_val go = cond(t, user, s.in);
-        if (!t->failed && all_typed(t, "while", "condition", &go, 1, site)) {
+        if (!t->failed && kn_tvals_typed(t, "while", "condition", &go, 1, site)) {
             kiln_type x = kn_tval_of(t, go)->type;
             if (x.rank != 0 || x.dtype != KILN_BOOL)
                 kn_tfail(t, KILN_DTYPE, "a bool scalar, such as a comparison gives", site, "while: the condition is %s",
                          kn_type_show(x).s);
         }
-        jc = close_frame(t, fc, &go, 1, n_carry);
+        jc = kn_tframe_close(t, fc, &go, 1, n_carry);
     }
-    kn_tframe *fb = open_frame(t);
+    kn_tframe *fb = kn_tframe_open(t);
     if (fb) {
-        add_inputs(t, fb, s.types, n_carry, s.in);
+        kn_tframe_inputs(t, fb, s.types, n_carry, s.in);
         body(t, user, s.in, s.next);
         check_next(t, "while", s.types, s.next, n_carry, site);
-        jb = close_frame(t, fb, s.next, n_carry, n_carry);
+        jb = kn_tframe_close(t, fb, s.next, n_carry, n_carry);
     }
     if (t->failed || !jc || !jb) {
         no_results(out, n_carry);
@@ -159,8 +156,8 @@ void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *us
         no_results(out, n_carry);
         return;
     }
-    captured_operands(t, fc, operands);
-    captured_operands(t, fb, operands + nc);
+    kn_tframe_operands(t, fc, operands);
+    kn_tframe_operands(t, fb, operands + nc);
     for (uint32_t i = 0; i < n_carry; i++) kn_tatom(t, t->frame, init[i], &operands[nc + nb + i]);
     kn_named params[] = {{"body_jaxpr", KN_JAXPR(jb)}, {"body_nconsts", KN_INT(nb)}, {"cond_jaxpr", KN_JAXPR(jc)},
                          {"cond_nconsts", KN_INT(nc)}};
@@ -210,17 +207,17 @@ void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *
     loop_space s;
     no_results(out, n_carry + n_y);
     if (!t->failed && length < 0) kn_tfail(t, KILN_SHAPE, "0 and more", site, "scan: a length of %lld", (long long)length);
-    if (!all_typed(t, "scan", "initial carry", init, n_carry, site) || !all_typed(t, "scan", "array", xs, n_x, site)) return;
+    if (!kn_tvals_typed(t, "scan", "initial carry", init, n_carry, site) || !kn_tvals_typed(t, "scan", "array", xs, n_x, site)) return;
     if (!space_for(t, n_carry + n_x, n_carry + n_y, &s)) return;
     types_of(t, init, n_carry, s.types);
     if (!slice_types(t, xs, n_x, length, s.types + n_carry, site)) return;
-    kn_tframe *f = open_frame(t);
+    kn_tframe *f = kn_tframe_open(t);
     if (!f) return;
-    add_inputs(t, f, s.types, n_carry + n_x, s.in);
+    kn_tframe_inputs(t, f, s.types, n_carry + n_x, s.in);
     body(t, user, s.in, s.in + n_carry, s.next, s.next + n_carry);
     check_next(t, "scan", s.types, s.next, n_carry, site);
-    all_typed(t, "scan", "stacked result", s.next + n_carry, n_y, site);
-    const kn_jaxpr *j = close_frame(t, f, s.next, n_carry + n_y, n_carry + n_x);
+    kn_tvals_typed(t, "scan", "stacked result", s.next + n_carry, n_y, site);
+    const kn_jaxpr *j = kn_tframe_close(t, f, s.next, n_carry + n_y, n_carry + n_x);
     if (!j) return;
     uint32_t nc = f->captured.n, nin = nc + n_carry + n_x;
     kn_atom *operands = KN_NEWN(&t->arena, kn_atom, nin);
@@ -228,7 +225,7 @@ void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *
         kn_tstatus(t, kn_nomem(t->ctx), site);
         return;
     }
-    captured_operands(t, f, operands);
+    kn_tframe_operands(t, f, operands);
     for (uint32_t i = 0; i < n_carry; i++) kn_tatom(t, t->frame, init[i], &operands[nc + i]);
     for (uint32_t i = 0; i < n_x; i++) kn_tatom(t, t->frame, xs[i], &operands[nc + n_carry + i]);
     kn_param in_tree, out_tree;
@@ -349,7 +346,7 @@ void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, kiln_branc
         return;
     }
     for (uint32_t k = 0; k < n_branches; k++) {
-        if (!(frames[k] = open_frame(t))) return;
+        if (!(frames[k] = kn_tframe_open(t))) return;
         branch(t, user, k, &results[k * n_out]);
         kn_tvals_usable(t, "cond", &results[k * n_out], n_out, site);
         t->frame = frames[k]->outer;
@@ -376,7 +373,7 @@ void kiln_cond_at(kiln_trace *t, kiln_val which, uint32_t n_branches, kiln_branc
         return;
     }
     kn_tatom(t, t->frame, index, &operands[0]);
-    captured_operands(t, all, operands + 1);
+    kn_tframe_operands(t, all, operands + 1);
     kn_named params[] = {{"branches", KN_TUPLE(n_branches, bodies)}};
     kn_temit_atoms(t, "cond", params, 1, operands, all->captured.n + 1, out, n_out, site);
 }

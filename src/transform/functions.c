@@ -280,38 +280,12 @@ kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **
     return kn_build_finish(&b, &total, 1, out);
 }
 
-/* The policy's text, as JAX names it. One word: nothing, everything, dots; or names, which dots may stand among. */
-static kiln_status policy_text(const kn_rules *r, const char *const *saved, uint32_t n, const char **out)
-{
-    static const char *const one[] = {"nothing", "everything", "dots"};
-    kn_arena *arena = &r->prog->arena;
-    char *names = kn_arena_text(arena, "");
-    bool dots = false, any = false;
-    for (size_t i = 0; i < 3; i++)
-        if (n == 1 && strcmp(saved[0], one[i]) == 0) {
-            KILN_TRY_MEM(r->ctx, *out = kn_arena_printf(arena, "%s_saveable", one[i]));
-            return KILN_OK;
-        }
-    for (uint32_t i = 0; i < n && names; i++) {
-        if (strcmp(saved[i], "nothing") == 0 || strcmp(saved[i], "everything") == 0)
-            return kn_fail(r->ctx, KILN_INVALID, "checkpoint: '%s' stands alone, not among %u", saved[i], n);
-        if (!saved[i][0] || strpbrk(saved[i], ",()"))
-            return kn_fail(r->ctx, KILN_INVALID, "checkpoint: '%s' is no name; accepted: text without commas and brackets", saved[i]);
-        if (strcmp(saved[i], "dots") == 0) dots = true;
-        else names = kn_arena_printf(arena, "%s%s%s", names, any ? "," : "", saved[i]), any = true;
-    }
-    if (names) names = kn_arena_printf(arena, dots ? "save_from_both_policies(dots_saveable,save_only_these_names(%s))" : "save_only_these_names(%s)", names);
-    KILN_TRY_MEM(r->ctx, names);
-    *out = names;
-    return KILN_OK;
-}
-
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n, const kn_jaxpr **out)
 {
     kn_param params[] = {KN_BOOL(false), KN_JAXPR(j), KN_NONE, KN_BOOL(true)};
     const char *policy;
     if (n) {
-        KILN_TRY(policy_text(r, saved, n, &policy));
+        KILN_TRY(kn_policy_text(r->ctx, &r->prog->arena, saved, n, &policy));
         params[2] = KN_TEXT(policy);
     }
     kn_build b;

@@ -59,7 +59,7 @@ static void compare(kiln_ctx *ctx, const sample *s, const kiln_prog *q, const kn
 
 static bool becomes_others(const kn_prim *p)
 {
-    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_vjp_call", "eigh", "geqrf", "householder_product", "integer_pow", "lu",
+    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_root", "custom_vjp_call", "eigh", "geqrf", "householder_product", "integer_pow", "lu",
                                         "lu_pivots_to_permutation", "name", "pjit", "qr", "remat2", "scan", "sort",
                                         "split", "squeeze", "stack", "stop_gradient", "svd", "tridiagonal_solve"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
