@@ -6,7 +6,7 @@
 #include "prim/common.h"
 #include "prim/derive.h"
 
-enum { KNOWN_MOST = 1 << 22 }; /* elements of a value that is evaluated */
+static const double known_most = 1 << 22; /* elements of a value that is evaluated */
 
 static kiln_status run_known(kn_eval *ev, const kn_jaxpr *body, kiln_array *const *in, kiln_array **out);
 
@@ -72,7 +72,7 @@ static bool all_known(const kn_spreading *c)
     for (uint32_t i = 0; i < c->e->nin; i++)
         if (!c->in[i].known) return false;
     for (uint32_t i = 0; i < c->e->nout; i++) size += (double)kiln_type_size(kn_out_type(c->j, c->e, i));
-    return size <= KNOWN_MOST && !(c->e->prim->flags & KN_EFFECT);
+    return size <= known_most && !(c->e->prim->flags & KN_EFFECT);
 }
 
 /* Results of e (of jaxpr j) from these arrays; they are kept. */

@@ -9,7 +9,8 @@
 #include "prims.gen.h"
 
 #define CTX c->w->ev.ctx
-enum { TRIPS_MOST = 100000, STEPS_MOST = 50000000 };
+enum { TRIPS_MOST = 100000 };
+static const double steps_most = 5e7; /* elements of values, over all trips */
 
 /* ---- values ---- */
 
@@ -177,7 +178,7 @@ static kiln_status through_scan(const kn_spreading *c)
         kiln_array_release(l.known[i]);
         return kn_nomem(CTX);
     }
-    bool exact = p->length <= TRIPS_MOST && (double)p->length * elements(p->body) <= STEPS_MOST;
+    bool exact = p->length <= TRIPS_MOST && (double)p->length * elements(p->body) <= steps_most;
     KILN_TRY(exact ? by_trips(c, &l) : by_growth(c, &l));
     for (uint32_t i = 0; i < c->e->nout; i++) c->out[i] = i < p->carries ? l.in[p->consts + i] : (kn_spread){l.ys[i], l.known[i]};
     return KILN_OK;
@@ -206,7 +207,7 @@ static kiln_status through_while(const kn_spreading *c)
     memcpy(in, c->in + p.cond_consts, (nb + n) * sizeof *in);
     int go = 1;
     double cost = elements(p.body) + 1, spent = 0;
-    for (int64_t trip = 0; trip < TRIPS_MOST && spent <= STEPS_MOST; trip++, spent += cost) {
+    for (int64_t trip = 0; trip < TRIPS_MOST && spent <= steps_most; trip++, spent += cost) {
         KILN_TRY(holds(c, &p, carry, &go));
         if (go != 1) break;
         KILN_TRY(kn_walk_body(c->w, c->room, p.body, in, y));
