@@ -21,6 +21,9 @@ typedef struct kn_hchecks {
     KN_VEC(kn_atom) atoms; /* while importing: got and want of each */
 } kn_hchecks;
 
+/* Refuses programs in binary forms by name: bytecode, what jax.export serializes, pickles; KILN_OK for anything that may be text. */
+kiln_status kn_prog_refuse_binary(kiln_ctx *ctx, const char *text, size_t n, const char *file);
+
 /* Does the text look like a StableHLO module (or bytecode, which is refused by name)? */
 bool kn_hlo_is(const char *text, size_t n);
 
