@@ -7,7 +7,7 @@
 #include "ir/ir.h"
 
 /* One comparison of a self-checking module: two results of the program. */
-typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE } kn_hcheck_kind;
+typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE, KN_CHECK_BITS /* zeros have signs */ } kn_hcheck_kind;
 typedef struct kn_hcheck {
     kn_hcheck_kind kind;
     uint32_t got, want; /* outputs of the program */
