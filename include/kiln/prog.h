@@ -22,15 +22,21 @@ KILN_API kiln_type kiln_prog_input_type(const kiln_prog *p, uint32_t i);
 KILN_API kiln_type kiln_prog_output_type(const kiln_prog *p, uint32_t i);
 KILN_API const char *kiln_prog_input_name(const kiln_prog *p, uint32_t i);
 KILN_API const char *kiln_prog_output_name(const kiln_prog *p, uint32_t i);
+/** The first input or output of this name, or -1. */
+KILN_API int64_t kiln_prog_find_input(const kiln_prog *p, const char *name);
+KILN_API int64_t kiln_prog_find_output(const kiln_prog *p, const char *name);
 /** Equations, nested bodies counted once each. */
 KILN_API uint64_t kiln_prog_n_equations(const kiln_prog *p);
 
 /** Reads a program from jaxpr text (`{ lambda ; a:f32[3]. let ... }`), either dialect, in which it prints, or from StableHLO text
- *  (`module { func.func ...`): told apart by what they hold.
+ *  (`module { func.func ...`), or from HLO text (`HloModule ...`): told apart by what they hold.
  *  @param file  name used in messages
  *  Errors: KILN_INVALID with line and column: the text is not a program, a name is not bound, a type does not fit;
- *  KILN_UNSUPPORTED effects, references; KILN_NOMEM. Threads: the context's. Cost: linear in the text. Since: 0.1 */
+ *  KILN_UNSUPPORTED effects, references, what docs/stablehlo.md lists, binary forms; KILN_NOMEM. Threads: the context's.
+ *  Cost: linear in the text. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_prog_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kiln_prog **out);
+/** The same from a file.
+ *  Errors: those of kiln_prog_parse; KILN_NOTFOUND, KILN_IO. Threads: the context's. Cost: linear in the text. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_prog_load(kiln_ctx *ctx, const char *path, kiln_prog **out);
 
 /** Prints as jaxpr text; `width` 0 is unlimited. The text ends with a newline and is freed with kiln_text_free. Reading it gives

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs are recognised by what they hold, not by the name of the file. */
 #include "cli/cli.h"
-
 #include "hlo/hlo.h"
 
 #include <ctype.h>
@@ -49,7 +48,7 @@ static bool has_key(const char *text, const char *key)
     return false;
 }
 
-static cli_input_kind recognise(const char *text)
+static cli_input_kind recognise(const char *text, size_t n)
 {
     const char *s = first_word(text);
     if (*s == '{') {
@@ -57,28 +56,12 @@ static cli_input_kind recognise(const char *text)
         if (begins(t, "lambda")) return CLI_JAXPR;
     }
     if (begins(s, "let ")) return CLI_JAXPR;
-    if (begins(s, "module") || begins(s, "func.func") || begins(s, "#loc") || begins(s, "\"builtin.module\"")) return CLI_STABLEHLO;
-    if (begins(s, "HloModule")) return CLI_HLO;
+    if (kn_hlo_text_is(text, n)) return CLI_HLO;
+    if (kn_hlo_is(text, n)) return CLI_STABLEHLO;
     if (has_key(text, "nodes") || has_key(text, "format")) return CLI_GRAPH;
     if (has_key(text, "system")) return CLI_CALCULATOR;
     if (has_key(text, "kind") || has_key(text, "state") || has_key(text, "rhs")) return CLI_MODEL;
     return CLI_UNKNOWN;
-}
-
-/* Binary forms that are refused with the line that makes text of them. */
-static int refuse_binary(cli *c, const cli_input *in)
-{
-    const unsigned char *b = (const unsigned char *)in->packed.text.s;
-    size_t n = in->packed.text.n;
-    if (n >= 6 && memcmp(b, "\x93NUMPY", 6) == 0) return cli_bad(c, "unsupported", "%s is an array (.npy), not a program", in->name);
-    if (n >= 4 && memcmp(b, "PK\3\4", 4) == 0) return cli_bad(c, "unsupported", "%s is an archive (.npz, .zip), not a program", in->name);
-    if (n >= 4 && memcmp(b, "ML\xef" "R", 4) == 0)
-        return cli_bad(c, "unsupported", "%s is MLIR bytecode; text is read: jax.jit(f).lower(*args).as_text()", in->name);
-    if (n >= 2 && b[0] == 0x80 && b[1] <= 5)
-        return cli_bad(c, "unsupported", "%s is a Python pickle, which is never loaded; text is read: str(jax.make_jaxpr(f)(*args))", in->name);
-    if (memchr(b, 0, n))
-        return cli_bad(c, "unsupported", "%s is binary (jax.export makes such files); text is read: exported.mlir_module()", in->name);
-    return CLI_DONE;
 }
 
 static int kind_by_name(cli *c, const char *name, cli_input_kind *out)
@@ -98,8 +81,9 @@ int cli_input_read(cli *c, const char *path, cli_input *out)
     kiln_status status = standard ? kn_packed_read_fd(c->ctx, STDIN_FILENO, out->name, &out->packed) : kn_packed_read(c->ctx, path, &out->packed);
     if (status != KILN_OK) return cli_fail(c);
     const char *from = cli_text(c, "from", NULL);
-    int code = from ? kind_by_name(c, from, &out->kind) : refuse_binary(c, out);
-    if (code == CLI_DONE && !from) out->kind = recognise(out->packed.text.s);
+    int code = from ? kind_by_name(c, from, &out->kind) : CLI_DONE;
+    if (!from && kn_prog_refuse_binary(c->ctx, out->packed.text.s, out->packed.text.n, out->name) != KILN_OK) code = cli_fail(c);
+    if (code == CLI_DONE && !from) out->kind = recognise(out->packed.text.s, out->packed.text.n);
     if (code == CLI_DONE && out->kind == CLI_UNKNOWN)
         code = cli_bad(c, "unrecognised", "%s is neither a program (jaxpr) nor a graph, as far as its text shows; --from KIND says what it is",
                        out->name);

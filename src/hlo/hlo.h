@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StableHLO text in and out. */
+/* StableHLO and HLO text in and out; programs as graphs. */
 #ifndef KN_HLO_HLO_H
 #define KN_HLO_HLO_H
 
@@ -22,6 +22,9 @@ typedef struct kn_hchecks {
     KN_VEC(kn_atom) atoms; /* while importing: got and want of each */
 } kn_hchecks;
 
+/* Refuses programs in binary forms by name: bytecode, what jax.export serializes, pickles; KILN_OK for anything that may be text. */
+kiln_status kn_prog_refuse_binary(kiln_ctx *ctx, const char *text, size_t n, const char *file);
+
 /* Does the text look like a StableHLO module (or bytecode, which is refused by name)? */
 bool kn_hlo_is(const char *text, size_t n);
 
@@ -42,8 +45,15 @@ kiln_status kn_hlo_text_parse(kiln_ctx *ctx, const char *text, size_t n, const c
  * Errors: KILN_UNSUPPORTED a type or primitive without a form, a constant without a value; KILN_NOMEM. */
 kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t);
 
-/* Appends a program as HLO text; `optimised` writes names and signatures as compiled HLO has them, and calls of functions named
- * fused_.. as fusions. Errors: as kn_hlo_print_stablehlo. */
-kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *p, bool optimised, kn_text *t);
+/* Appends a program as HLO text. Errors: as kn_hlo_print_stablehlo. */
+enum {
+    KN_HLO_OPTIMISED = 1u << 0, /* names and signatures as compiled HLO has them, calls of functions named fused_.. as fusions */
+    KN_HLO_BRIEF = 1u << 1      /* the entry alone, without places and the operands of fusions */
+};
+kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *p, unsigned flags, kn_text *t);
+
+/* Appends a program as a graph in Graphviz's language (hlo/dot.c); `brief` leaves parameters out; `nboxes` (may be NULL) is
+ * told how many boxes there are. Errors: KILN_NOMEM; KILN_UNSUPPORTED bodies nested too deep. */
+kiln_status kn_dot_print(kiln_ctx *ctx, const kn_prog *p, bool brief, kn_text *t, uint32_t *nboxes);
 
 #endif

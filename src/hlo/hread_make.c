@@ -146,7 +146,7 @@ bool kn_hlo_text_is(const char *text, size_t n)
 {
     const char *p = text, *end = text + n;
     for (;;) {
-        while (p < end && strchr(" \t\r\n", *p)) p++;
+        while (p < end && *p && strchr(" \t\r\n", *p)) p++;
         if (end - p < 2 || p[0] != '/' || p[1] != '/') break;
         while (p < end && *p != '\n') p++;
     }

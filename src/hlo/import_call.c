@@ -304,12 +304,24 @@ kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *
     return kn_hlo_parse_packed(ctx, &t, file, out);
 }
 
+/* #name = .. or !name = ..: an alias. A comment of YAML looks otherwise. */
+static bool is_alias(const char *p, const char *end)
+{
+    if (p >= end || (*p != '#' && *p != '!')) return false;
+    const char *name = ++p;
+    while (p < end && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.' || *p == '$')) p++;
+    if (p == name) return false;
+    while (p < end && (*p == ' ' || *p == '\t')) p++;
+    return p < end && *p == '=';
+}
+
 bool kn_hlo_is(const char *text, size_t n)
 {
-    static const char *const words[] = {"module", "func.func", "#loc", "\"builtin.module\"", "builtin.module", "ML\xef\x52", "func @", "#"};
+    static const char *const words[] = {"module", "func.func", "func @", "builtin.module", "\"builtin.module\"", "\"func.func\"", "vhlo.", "\"vhlo.",
+                                        "ML\xef\x52"};
     const char *p = text, *end = text + n;
     for (;;) {
-        while (p < end && strchr(" \t\r\n", *p)) p++;
+        while (p < end && *p && strchr(" \t\r\n", *p)) p++;
         if (end - p < 2 || p[0] != '/' || p[1] != '/') break;
         while (p < end && *p != '\n') p++;
     }
@@ -317,5 +329,5 @@ bool kn_hlo_is(const char *text, size_t n)
         size_t k = strlen(words[i]);
         if ((size_t)(end - p) >= k && memcmp(p, words[i], k) == 0) return true;
     }
-    return false;
+    return is_alias(p, end);
 }

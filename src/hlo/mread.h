@@ -71,6 +71,7 @@ uint32_t kn_mread_scope(const kn_mreader *r);
 void kn_mread_leave(kn_mreader *r, uint32_t scope); /* forgets names bound since kn_mread_scope */
 /* Block arguments `%a: type loc?, ..` up to `)`: defined and bound; returns how many in *n. */
 kiln_status kn_mread_args(kn_mreader *r, uint32_t *n);
+kiln_status kn_mread_refuse_branch(const kn_mreader *r);
 /* Operations up to `}`, which is not taken. */
 kiln_status kn_mread_ops(kn_mreader *r, kn_mregion *region);
 /* Checks the operands' types as written against what they are. */

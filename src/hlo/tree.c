@@ -238,6 +238,14 @@ static kiln_status skip_op(kn_mreader *r)
     return KILN_OK;
 }
 
+/* The serialized form of the dialect, printed: @main is a vhlo.func_v1. */
+static kiln_status refuse_vhlo(const kn_mreader *r)
+{
+    return kn_source_fail(r->lx.src, r->lx.tok.at, KILN_UNSUPPORTED, "unsupported",
+                          "StableHLO text: jax.jit(f).lower(*args).as_text(), or stablehlo-translate --deserialize of what was serialized",
+                          "VHLO, the form in which StableHLO is serialized, is not read");
+}
+
 static kiln_status read_items(kn_mreader *r, bool inside);
 
 static kiln_status read_module(kn_mreader *r)
@@ -312,6 +320,8 @@ static kiln_status read_items(kn_mreader *r, bool inside)
     while (lx->tok.kind != KN_T_END && !(inside && kn_lex_is(lx, '}'))) {
         if (!inside && split_between(lx->tail, lx->tok.at)) r->chunk++;
         bool string = lx->tok.kind == KN_T_STRING;
+        bool vhlo = (string || lx->tok.kind == KN_T_WORD) && lx->tok.text.n > 5 && memcmp(lx->tok.text.s, "vhlo.", 5) == 0;
+        if (vhlo) return refuse_vhlo(r);
         if (kn_lex_word(lx, "module") || kn_lex_word(lx, "builtin.module")) KILN_TRY(read_module(r));
         else if (string && kn_span_is(lx->tok.text, "builtin.module")) KILN_TRY(read_generic_module(r));
         else if (kn_lex_word(lx, "func.func") || kn_lex_word(lx, "func")) KILN_TRY(read_func(r, false));

@@ -214,6 +214,11 @@ static kiln_status define_results(kn_mreader *r, const result_names *names, kn_m
     return KILN_OK;
 }
 
+kiln_status kn_mread_refuse_branch(const kn_mreader *r)
+{
+    return kn_source_fail(r->lx.src, r->lx.tok.at, KILN_UNSUPPORTED, "unsupported", "regions of one block", "a branch to another block");
+}
+
 /* "stablehlo.add"(%a, %b) <{..}> ({..}, {..}) {..} : (types) -> types */
 static kiln_status generic(kn_mreader *r, kn_mopened *o)
 {
@@ -222,7 +227,7 @@ static kiln_status generic(kn_mreader *r, kn_mopened *o)
     KILN_TRY(kn_lex_want(lx, '('));
     KILN_TRY(kn_mread_operands(r));
     KILN_TRY(kn_lex_want(lx, ')'));
-    if (kn_lex_is(lx, '[')) return kn_source_fail(lx->src, lx->tok.at, KILN_UNSUPPORTED, "unsupported", "regions of one block", "a branch to another block");
+    if (kn_lex_is(lx, '[')) return kn_mread_refuse_branch(r);
     if (kn_lex_take(lx, '<')) {
         KILN_TRY(kn_mread_dict(r));
         KILN_TRY(kn_lex_want(lx, '>'));

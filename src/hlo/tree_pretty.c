@@ -196,6 +196,7 @@ static kiln_status pairs(kn_mreader *r)
 {
     while (kn_lex_take(&r->lx, ',')) {
         kn_mfield f = {.name = r->lx.tok.text, .value = {.kind = KN_MA_UNIT}};
+        if (r->lx.tok.kind == KN_T_BLOCK) return kn_mread_refuse_branch(r);
         if (r->lx.tok.kind != KN_T_WORD) return kn_lex_expected(&r->lx, "an attribute's name");
         kn_lex_next(&r->lx);
         KILN_TRY(kn_lex_want(&r->lx, '='));
@@ -317,6 +318,7 @@ kiln_status kn_mread_pretty(kn_mreader *r, kn_mopened *o)
     kn_mop *op = o->op;
     if (kn_span_is(op->name, "stablehlo.reduce") && kn_lex_is(&r->lx, '(')) return kn_mread_reduce(r, o);
     if (kn_span_is(op->name, "stablehlo.while") && kn_lex_is(&r->lx, '(')) return kn_mread_while(r, o);
+    if (r->lx.tok.kind == KN_T_BLOCK) return kn_mread_refuse_branch(r);
     const form *f = kn_mform_find(op->name);
     KILN_TRY(follow(r, f->format));
     if (kn_lex_is(&r->lx, '{')) KILN_TRY(kn_mread_dict(r));

@@ -84,6 +84,16 @@ kiln_type kiln_prog_input_type(const kiln_prog *p, uint32_t i) { return kn_type_
 kiln_type kiln_prog_output_type(const kiln_prog *p, uint32_t i) { return kn_type_of(p->main, p->main->out[i]); }
 const char *kiln_prog_input_name(const kiln_prog *p, uint32_t i) { return p->in_names ? p->in_names[i] : ""; }
 const char *kiln_prog_output_name(const kiln_prog *p, uint32_t i) { return p->out_names ? p->out_names[i] : ""; }
+
+static int64_t find_name(const char *const *names, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; names && i < n; i++)
+        if (*name && strcmp(names[i], name) == 0) return i;
+    return -1;
+}
+int64_t kiln_prog_find_input(const kiln_prog *p, const char *name) { return find_name(p->in_names, kn_nargs(p->main), name); }
+int64_t kiln_prog_find_output(const kiln_prog *p, const char *name) { return find_name(p->out_names, p->main->nout, name); }
+
 uint64_t kiln_prog_n_equations(const kiln_prog *p) { return kn_jaxpr_count(p->main); }
 
 kiln_status kn_prog_runnable(kiln_ctx *ctx, const kn_prog *p)

@@ -21,6 +21,7 @@ typedef struct verifier {
     uint8_t *state, *varying;
     KN_VEC(kn_lv) visible; /* in the order of definition */
     unsigned depth;
+    bool split; /* inside a loop that is split */
 } verifier;
 
 kn_place kn_loops_place(const kn_loops_text *where, uint32_t offset)
@@ -121,6 +122,7 @@ static kiln_status element(verifier *v, kn_lv at, const kn_linst *in)
     CHECK(v, at, in->slot < v->l->slots.n, "slot %u of %u", in->slot, v->l->slots.n);
     const kn_slot *s = &v->l->slots.v[in->slot];
     KILN_TRY(typed(v, at, in->a, KILN_I64, "the index"));
+    CHECK(v, at, !s->part || v->split, "memory of a thread's own outside of loops that are split");
     CHECK(v, at, in->dtype == s->dtype, "an element of type %s in a slot of %s", kiln_dtype_name(in->dtype), kiln_dtype_name(s->dtype));
     const kn_linst *index = &v->l->inst.v[in->a];
     if (index->op == KN_L_CONST)
@@ -135,6 +137,7 @@ static kiln_status two_slots(verifier *v, kn_lv at, const kn_linst *in)
 {
     CHECK(v, at, in->slot < v->l->slots.n && in->slot2 < v->l->slots.n, "slots %u and %u of %u", in->slot, in->slot2, v->l->slots.n);
     const kn_slot *a = &v->l->slots.v[in->slot], *b = &v->l->slots.v[in->slot2];
+    CHECK(v, at, !a->part && !b->part, "memory of a thread's own outside of loops that are split");
     CHECK(v, at, a->dtype == b->dtype && a->elements == b->elements, "slots of %s[%" PRId64 "] and %s[%" PRId64 "]",
           kiln_dtype_name(a->dtype), a->elements, kiln_dtype_name(b->dtype), b->elements);
     return KILN_OK;
@@ -238,7 +241,7 @@ static kiln_status lane_rules(verifier *v, const kn_lblock *b)
         switch (in->op) {
         case KN_L_STORE: CHECK(v, at, v->varying[in->a], "in lanes, every lane stores to the same element"); break;
         case KN_L_LOOP:
-            CHECK(v, at, r->width <= 1, "a loop in lanes inside code that runs in lanes");
+            CHECK(v, at, r->width <= 1 && !r->cost, "a loop in lanes, or one that is split, inside code that runs in lanes");
             CHECK(v, at, !v->varying[r->lo] && !v->varying[r->hi], "bounds that differ between lanes");
             KILN_TRY(lane_rules(v, &r->blocks[0]));
             break;
@@ -277,8 +280,13 @@ static kiln_status loop(verifier *v, kn_lv at, const kn_linst *in)
     KILN_TRY(bounds(v, at, r));
     if (r->width) KILN_TRY(width(v, at, r->width));
     CHECK(v, at, !r->width || !r->init.n, "a loop of width %u carries values", r->width);
+    CHECK(v, at, r->cost >= 0 && (!r->cost || !r->init.n), "a loop that is split carries values");
+    CHECK(v, at, !r->cost || !v->split, "a loop that is split inside another one");
     KILN_TRY(carries(v, at, r, 1));
+    bool outside = v->split;
+    v->split = v->split || r->cost;
     KILN_TRY(body(v, at, r, r->width, r->init.n));
+    v->split = outside;
     return carried_yields(v, at, r);
 }
 
@@ -353,6 +361,8 @@ static kiln_status instruction(verifier *v, kn_lv at)
 {
     CHECK(v, at, at > 0 && at < v->l->inst.n, "instruction %u of %u", at, v->l->inst.n);
     const kn_linst *in = &v->l->inst.v[at];
+    bool whole = in->op == KN_L_SWAP || in->op == KN_L_POINT || in->op == KN_L_COPY || in->op == KN_L_SAME || in->op == KN_L_CALL || in->op == KN_L_TICK;
+    CHECK(v, at, !whole || !v->split, "inside a loop that is split");
     switch (in->op) {
     case KN_L_CONST: return define(v, at, KN_L_NONE, at);
     case KN_L_SOP: KILN_TRY(operation(v, at, in)); return define(v, at, KN_L_NONE, at);
@@ -406,9 +416,9 @@ static kiln_status slots(verifier *v)
             return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u has index %u of %u", i, s->index, most[s->kind]);
         if (s->kind != KN_SLOT_SCRATCH) continue;
         if (s->offset % 64 || !kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &bytes) ||
-            !kn_add_size(s->offset, bytes, &end) || end > l->scratch_bytes)
+            !kn_add_size(s->offset, bytes, &end) || end > (s->part ? l->part_bytes : l->scratch_bytes))
             return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u of %zu bytes at %zu is no aligned part of %zu bytes of scratch", i,
-                           bytes, s->offset, l->scratch_bytes);
+                           bytes, s->offset, s->part ? l->part_bytes : l->scratch_bytes);
     }
     return KILN_OK;
 }

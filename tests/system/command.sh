@@ -70,7 +70,9 @@ run 2 show f.jaxpr --width 40 --width 50; complains "given twice"
 run 2 show f.jaxpr --signature=yes; complains "takes no value"
 run 2 show nowhere.jaxpr; complains "cannot open 'nowhere.jaxpr': No such file or directory"
 run 2 eval f.jaxpr --transform grad:0; complains "a gradient is that of one"
-run 2 show f.jaxpr --threads 4; complains "[unsupported]"
+run 2 show f.jaxpr --seed 4; complains "[unsupported]"
+run 2 show f.jaxpr --threads 0; complains "at least 1"
+run 2 show f.jaxpr --threads 257; complains "at most 256"
 KILN_TIER=7 run 2 show f.jaxpr; complains "KILN_TIER takes one of 0, 2, auto, found '7'"
 KILN_TARGET=z80 run 2 show f.jaxpr; complains "no target 'z80'"
 
@@ -100,6 +102,38 @@ printf 'module { }\n' > m.mlir
 run 2 check m.mlir; complains "there is no function"
 printf '\200\004abc' > p.pickle
 run 2 check p.pickle; complains "pickle"
+printf 'ML\357R\r' > p.mlirbc
+run 2 check p.mlirbc; complains "p.mlirbc:1:1: error: this is MLIR bytecode [unsupported]"; complains "as_text()"
+printf '\010\000\000\000\064\000\000\000serialized' > p.export
+run 2 show p.export; complains "as jax.export serializes"; complains "exported.mlir_module()"
+printf 'module {\n  vhlo.func_v1 @main() {\n  }\n}\n' > vhlo.mlir
+run 2 show vhlo.mlir; complains "vhlo.mlir:2:3: error: VHLO"; complains "stablehlo-translate --deserialize"
+# modules of StableHLO and HLO: read, or run where they check themselves
+data=$KILN_SOURCE/tests/data
+run 0 check "$data"/stablehlo/*.mlir "$data"/hlo/*.hlo; says " passed, 0 failed"
+cat > wrong.mlir << 'END'
+func.func @sum() {
+  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = stablehlo.add %0, %0 : tensor<2xf32>
+  check.expect_eq_const %1, dense<[2.0, 4.0000005]> : tensor<2xf32>
+  func.return
+}
+func.func @right() {
+  %0 = stablehlo.constant dense<1> : tensor<i32>
+  check.expect_eq %0, %0 : tensor<i32>
+  func.return
+}
+END
+run 1 check wrong.mlir "$data/stablehlo/checks.mlir"; says "1 passed, 1 failed"
+says "wrong.mlir:4:3: @sum expect_eq_const, interpreted: 1 of 2 differ, first [1]: 4, should be 4.0000004768371582; at most 1 ULP"
+says "wrong.mlir:4:3: @sum expect_eq_const, compiled: 1 of 2 differ"
+run 1 check wrong.mlir --interpret; check test "$(wc -l < out)" -eq 2
+run 1 check wrong.mlir --compiled; check test "$(wc -l < out)" -eq 2
+# their signatures and operations
+run 0 show "$data/stablehlo/control.mlir" --signature; says "input 0 i32[] n"; says "input 1 f32[4] x"; says "output 1 f32[4]"
+run 0 show "$data/stablehlo/element.mlir" --signature; says "output 0 f32[3] result[0]"
+run 0 show "$data/stablehlo/reduce.mlir" --ops; says "1 sort"; check test "$(head -n 1 out | tr -s ' ')" = "$(sort -rn out | head -n 1 | tr -s ' ')"
+run 0 show "$data/hlo/linalg.hlo" --ops; says "1 cholesky"
 
 # eval
 run 0 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2'; says "out0 f64[3]: 2.0 4.0 6.0"; says "out1 f64[]: 12.0"; silent
@@ -111,6 +145,11 @@ run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' -o r.npy; complains "has 2 results"
 run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' -o r.txt; complains "-o takes"
 run 0 eval f.jaxpr r/out0.npy 'f64[]:1' --expect r.npz --atol 100; says "2 passed, 0 failed"
 run 1 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:3' --expect r.npz; says "out0: 3 of 3 elements differ, first at 0: 3.0, expected 2.0"; says "0 passed, 2 failed"
+run 0 eval "$KILN_SOURCE/examples/programs/oscillator.mlir" 'f64[3]:1,0.5,-2' 'f64[3]:0' 'i32[]:100' -o osc.npz
+run 0 eval "$KILN_SOURCE/examples/programs/oscillator.mlir" 'f64[3]:1,0.5,-2' 'f64[3]:0' 'i32[]:100' --interpret --expect osc.npz; says "2 passed, 0 failed"
+run 1 eval "$KILN_SOURCE/examples/programs/oscillator.mlir" 'f64[3]:1,0.5,-2' 'f64[3]:0' 'i32[]:101' --expect osc.npz; says "0 passed, 2 failed"
+run 0 eval "$KILN_SOURCE/examples/programs/oscillator.mlir" 'f64[3]:1,0.5,-2' 'f64[3]:0' 'i32[]:101' --expect osc.npz --atol 0.1; says "2 passed, 0 failed"
+run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' --expect osc.txt; complains "osc.txt"
 run 2 eval f.jaxpr 'f64[3]:1,2,3'; complains "takes 2 inputs, 1 are given"
 run 2 eval f.jaxpr 'f32[3]:1,2,3' 'f64[]:1'; complains "input 0 (a) of the program is f64[3]"
 run 2 eval f.jaxpr r.npz; complains "no array 'a'"

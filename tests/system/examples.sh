@@ -10,6 +10,7 @@ failures=0
 for source in "$KILN_SOURCE"/examples/c/*.c; do
     name=$(basename "$source" .c)
     set --
+    [ "$name" = load_program ] && set -- "$KILN_SOURCE/examples/programs/oscillator.mlir"
     [ "$name" = graph ] && set -- "$KILN_SOURCE/examples/graphs/rods.yaml" "$work/out/"
     if ! "$KILN_BUILD/examples/$name" "$@" > "$work/out.txt" 2> "$work/err.txt"; then
         echo "$name failed:"
@@ -27,4 +28,7 @@ done
 printf 'nodes:\n  a: {type: spring, timestep: 0}\n' > "$work/bad.yaml"
 "$KILN_BUILD/examples/graph" "$work/bad.yaml" "$work/bad/" > /dev/null 2> "$work/err.txt" && { echo "a bad graph is accepted"; failures=$((failures + 1)); }
 grep -q 'bad.yaml:2:.*\[bad-timestep\]' "$work/err.txt" || { cat "$work/err.txt"; failures=$((failures + 1)); }
+printf 'ML\357R\r' > "$work/bytecode"
+"$KILN_BUILD/examples/load_program" "$work/bytecode" > /dev/null 2> "$work/err.txt" && { echo "bytecode is accepted"; failures=$((failures + 1)); }
+grep -q 'bytecode:1:1: error: this is MLIR bytecode' "$work/err.txt" || { cat "$work/err.txt"; failures=$((failures + 1)); }
 [ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* StableHLO that is refused by name, with a place and what would be accepted; what looks like it and is taken: collectives on one
  * replica, dynamic operations whose shapes are constant; comparators that hold arrays of their own. */
-#include "hlo/hlo.h"
+#include "hlo/check.h"
 #include "ir/ir.h"
 #include "kiln/kiln.h"
 #include "testing.h"
@@ -13,9 +13,29 @@
     MAIN("%0 = \"stablehlo.all_reduce\"(%a) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %s = stablehlo.add %x, %y : "            \
          "tensor<f32> stablehlo.return %s : tensor<f32> }) {replica_groups = " groups "} : (" F4 ") -> " F4 "\nreturn %0 : " F4)
 #define MODULE(attributes) "module attributes {" attributes "} {\n" MAIN("return %a : " F4) "}\n"
+#define UNARY(name, attributes) MAIN("%0 = \"" name "\"(%a) " attributes " : (" F4 ") -> " F4 "\nreturn %0 : " F4)
+#define MODULE_OF(op) MAIN("%0 = " op "\nreturn %0 : " F4)
+#define TOKEN(op) MAIN("%t = stablehlo.create_token : !stablehlo.token\n" op "\nreturn %a : " F4)
 #define QUANTIZED "tensor<4x!quant.uniform<i8:f32, 0.1>>"
 
+#define CONSTANT(name, value, type) "%" name " = stablehlo.constant dense<" value "> : tensor<" type ">\n"
+
 static kiln_status read_text(kiln_ctx *ctx, const char *text, kiln_prog **p) { return kn_hlo_parse(ctx, text, strlen(text), "text.mlir", p); }
+
+/* A refusal by name, with a place, that says this and what would be accepted. */
+static bool is_refused(kiln_ctx *ctx, kiln_status (*read)(kiln_ctx *, const char *, size_t, const char *, kn_prog **), const char *text, const char *says,
+                       const char *accepted)
+{
+    kn_prog *p = NULL;
+    char found[2048];
+    kiln_status status = read(ctx, text, strlen(text), "text", &p);
+    if (status == KILN_OK) kiln_prog_release(p);
+    else kiln_diag_format(kiln_ctx_error(ctx), found, sizeof found);
+    if (status == KILN_OK) snprintf(found, sizeof found, "read without an error");
+    if (status == KILN_UNSUPPORTED && strstr(found, "text:") == found && strstr(found, says) && (!accepted || strstr(found, accepted))) return true;
+    print_error("%s\nis not refused with '%s' and '%s': %s\n", text, says, accepted ? accepted : "", found);
+    return false;
+}
 
 static void refused(void **state)
 {
@@ -46,17 +66,129 @@ static void refused(void **state)
               "= 1, type = 1>} : (" F4 ", !stablehlo.token) -> !stablehlo.token\nreturn %a : " F4),
          "messages between processes", "one device"},
         {"ML\xef" "R\r", "MLIR bytecode", "as_text"},
+        {CALL("stablehlo.dynamic_top_k"), "its k is an operand", "fixed k"},
+        {CALL("xla.sdy.GlobalToLocalShape"), "it works on several devices", "one device"},
+        {CALL("lapack_sfoo_ffi"), "@lapack_sfoo_ffi is not known", "potrf"},
+        {MAIN("%m = stablehlo.reshape %a : (" F4 ") -> tensor<2x2xf32>\n%0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%m) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 0]> : "
+              "tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<> : tensor<0xindex>]} : (tensor<2x2xf32>) -> "
+              "(tensor<2x2xf32>, tensor<i32>)\nreturn %a : " F4),
+         "a LAPACK call on row-major matrices", "column-major"},
+        {UNARY("stablehlo.collective_permute", "{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}"), "between several replicas", "one device"},
+        {MODULE_OF("stablehlo.einsum %a, %a, config = \"i,i->i\" : (" F4 ", " F4 ") -> " F4), "einsum is not supported", "dot_general"},
+        {UNARY("stablehlo.unary_einsum", "{einsum_config = \"i->i\"}"), "einsum is not supported", "reduce"},
+        {TOKEN("%0:2 = \"stablehlo.infeed\"(%t) : (!stablehlo.token) -> (" F4 ", !stablehlo.token)"), "host queue", "arguments of @main"},
+        {TOKEN("%0 = \"stablehlo.outfeed\"(%a, %t) : (" F4 ", !stablehlo.token) -> !stablehlo.token"), "host queue", "results of @main"},
+        {TOKEN("%0:2 = \"stablehlo.recv\"(%t) : (!stablehlo.token) -> (" F4 ", !stablehlo.token)"), "messages between processes", "one device"},
+        {MAIN("%l = stablehlo.constant dense<0.0> : tensor<f32>\n%n = stablehlo.constant dense<4> : tensor<1xi64>\n%0 = stablehlo.rng %l, %l, %n, "
+              "distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> " F4 "\nreturn %0 : " F4),
+         "a generator without a key", "rng_bit_generator"},
+        {UNARY("vhlo.abs_v1", ""), "the operation vhlo.abs_v1 is not known", "stablehlo-translate"},
+        {UNARY("mhlo.erf", ""), "the operation mhlo.erf is not known", "StableHLO"},
+        {UNARY("tosa.abs", ""), "the operation tosa.abs is not known", "stablehlo.*"},
+        {"module {\n  vhlo.func_v1 @main(%arg0: !vhlo.tensor_v1<4x!vhlo.f32_v1>) {\n  }\n}\n", "VHLO", "as_text"},
+        {"\"vhlo.func_v1\"() ({\n}) : () -> ()\n", "VHLO", "stablehlo-translate"},
+        {MAIN("%0 = \"stablehlo.map\"(%a) ({ ^bb0(%x: tensor<f32>):\n%y = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
+              "%z = stablehlo.reshape %y : (tensor<2xf32>) -> tensor<2xf32>\nstablehlo.return %x : tensor<f32>\n}) {dimensions = array<i64: 0>} : (" F4
+              ") -> " F4 "\nreturn %0 : " F4),
+         "inside of map", "elementwise"},
+        {"func.func @main(%a: " F4 ") -> " F4 " {\n%0 = call @main(%a) : (" F4 ") -> " F4 "\nreturn %0 : " F4 "\n}\n", "calls itself", "while"},
+        {MAIN("%0 = \"stablehlo.transpose\"(%a) {permutation = dense<0> : tensor<?xi64>} : (" F4 ") -> " F4 "\nreturn %a : " F4), "a constant of tensor<?xi64>", "fixed shape"},
+        {MAIN("%0 = stablehlo.constant sparse<0, 1.0> : tensor<4xf32>\nreturn %a : " F4), "a sparse constant", "dense"},
+        {"func.func @main(%a: " F4 ", %n: tensor<1xi32>, %v: tensor<f32>) -> tensor<5xf32> {\n%0 = stablehlo.dynamic_pad %a, %v, %n, %n, %n : (" F4
+         ", tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<5xf32>\nreturn %0 : tensor<5xf32>\n}\n",
+         "is not constant", "fixed shapes"},
+        {"func.func @main(%a: tensor<*xf32>) -> " F4 " {\nreturn %a : " F4 "\n}\n", "a tensor without a rank", "fixed rank"},
+        {"func.func @main(%b: memref<4xf32>, %a: " F4 ") -> " F4 " {\nreturn %a : " F4 "\n}\n", "argument 0 of @main is memref<4xf32>", "fixed shape"},
+        {"func.func @main(%b: tensor<4xf8E1M2>, %a: " F4 ") -> " F4 " {\nreturn %a : " F4 "\n}\n", "tensor<4xf8E1M2>", "fixed shape"},
+        {"func.func @main(%a: " F4 ") -> " F4 " {\n  cf.br ^bb1\n^bb1:\n  return %a : " F4 "\n}\n", "a branch to another block", "regions of one block"},
+        {"func.func @main(%a: " F4 ", %c: i1) -> " F4 " {\n  cf.cond_br %c, ^bb1, ^bb2\n^bb1:\n  return %a : " F4 "\n}\n", "a branch to another block",
+         "regions of one block"},
+        {MAIN("return %a : " F4 "\n^bb1:\n  return %a : " F4), "a second block", "regions of one block"},
+        {MAIN("\"cf.br\"(%a) [^bb1] : (" F4 ") -> ()\nreturn %a : " F4), "a branch to another block", "regions of one block"},
+        {"!t = " F4 "\nfunc.func @main(%a: !t) -> !t {\nreturn %a : !t\n}\n", "an alias of a type", "written out"},
+    };
+    int bad = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) bad += !is_refused(*state, kn_hlo_parse, cases[i].text, cases[i].says, cases[i].accepted);
+    assert_int_equal(bad, 0);
+}
+
+/* Bytes that are no text are told by what they are. */
+static void binary(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *says, *accepted;
+    } cases[] = {
+        {"ML\xefR\r\x01", 6, "this is MLIR bytecode", "as_text()"},
+        {"\x08\0\0\0\x34\0\0\0serialized", 18, "as jax.export serializes", "exported.mlir_module()"},
+        {"\x80\x04\x95pickle", 9, "a Python pickle", "make_jaxpr"},
+        {"\x93NUMPY\1\0", 8, "an array (.npy)", "a program as text"},
+        {"PK\3\4", 4, "an archive", "a program as text"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        kiln_prog *p = NULL;
-        kiln_status status = read_text(*state, cases[i].text, &p);
-        if (status != KILN_UNSUPPORTED) fail_msg("%s\ngave %s, not a refusal", cases[i].text, kiln_status_name(status));
+        kiln_prog *p;
+        assert_int_equal(kiln_prog_parse(*state, cases[i].bytes, cases[i].n, "f.bin", &p), KILN_UNSUPPORTED);
+        const kiln_diag *d = kiln_ctx_error(*state);
         assert_says(*state, cases[i].says);
-        char text[2048];
-        kiln_diag_format(kiln_ctx_error(*state), text, sizeof text);
-        if (!strstr(text, "text.mlir:")) fail_msg("no place: %s", text);
-        if (cases[i].accepted && !strstr(text, cases[i].accepted)) fail_msg("does not say '%s': %s", cases[i].accepted, text);
+        assert_non_null(strstr(d->accepted, cases[i].accepted));
+        assert_int_equal(d->line, 1);
+        assert_string_equal(d->file, "f.bin");
     }
+}
+
+/* What is nested too deep, too wide, or never ends is refused before it does harm. */
+static void limits(void **state)
+{
+    enum { CALLS = 500, DEEP = 300, NAMES = 65 };
+    kn_text t[6];
+    static const char *const says[] = {"calls and regions are nested too deep", "nested deeper than", "more than 64 names", "more than 64 dimensions",
+                                       "brackets are nested deeper", "nested deeper than"};
+    for (int i = 0; i < 6; i++) kn_text_init(&t[i], NULL);
+    for (int k = 0; k < CALLS; k++)
+        kn_text_printf(&t[0], "func.func %s @f%d(%%a: " F4 ") -> " F4 " {\n%%0 = call @f%d(%%a) : (" F4 ") -> " F4 "\nreturn %%0 : " F4 "\n}\n",
+                       k ? "private" : "public", k, k + 1);
+    kn_text_printf(&t[0], "func.func private @f%d(%%a: " F4 ") -> " F4 " {\nreturn %%a : " F4 "\n}\n", CALLS);
+    kn_text_add(&t[1], "func.func @main(%p: tensor<i1>) -> tensor<i1> {\n");
+    for (int k = 0; k < DEEP; k++) kn_text_printf(&t[1], "%%%d = \"stablehlo.if\"(%%p) ({\n", k);
+    kn_text_add(&t[2], "func.func @main(%a: " F4 ") -> " F4 " {\n%x0");
+    for (int k = 1; k < NAMES; k++) kn_text_printf(&t[2], ", %%x%d", k);
+    kn_text_add(&t[2], " = stablehlo.optimization_barrier %a : " F4 "\nreturn %x0 : " F4 "\n}\n");
+    kn_text_add(&t[3], "func.func @main(%a: tensor<");
+    for (int k = 0; k < 100; k++) kn_text_add(&t[3], "1x");
+    kn_text_add(&t[3], "f32>) {\nreturn\n}\n");
+    kn_text_add(&t[4], MAIN("%0 = stablehlo.constant dense<") );
+    t[4].n = strlen("func.func @main(%a: " F4 ") -> " F4 " {\n%0 = stablehlo.constant dense<");
+    for (int k = 0; k < DEEP; k++) kn_text_char(&t[4], '[');
+    kn_text_add(&t[5], "module attributes {a = ");
+    for (int k = 0; k < DEEP; k++) kn_text_char(&t[5], '[');
+    int bad = 0;
+    for (int i = 0; i < 6; i++) {
+        bad += !is_refused(*state, kn_hlo_parse, t[i].s, says[i], NULL);
+        kn_text_fini(&t[i]);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static kiln_status run_checks(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out)
+{
+    const kn_check_options o = {.interpret = true};
+    kn_check_result r;
+    *out = NULL;
+    kn_packed t = kn_packed_text(text, n);
+    return kn_hlo_check(ctx, &t, file, &o, &r);
+}
+
+static void checks(void **state)
+{
+    int bad = 0;
+    bad += !is_refused(*state, run_checks, "func.func @main() {\n" CONSTANT("a", "1", "i32") "stablehlo.custom_call @check.expect_nothing(%a, %a) : (tensor<i32>, tensor<i32>) -> ()\nreturn\n}\n",
+                       "the check expect_nothing is not known", "expect_eq");
+    bad += !is_refused(*state, run_checks,
+                       "func.func @main() {\n" CONSTANT("a", "true", "i1") "%0 = \"stablehlo.if\"(%a) ({\ncheck.expect_eq %a, %a : tensor<i1>\n"
+                       "stablehlo.return %a : tensor<i1>\n}, {\nstablehlo.return %a : tensor<i1>\n}) : (tensor<i1>) -> tensor<i1>\nreturn\n}\n",
+                       "a check inside of a region", "level of a function");
+    assert_int_equal(bad, 0);
 }
 
 /* ---- HLO text ---- */
@@ -80,6 +212,36 @@ static void hlo_text(void **state)
         assert_int_equal(kn_hlo_text_parse(*state, cases[i].text, strlen(cases[i].text), "text.hlo", &p), KILN_INVALID);
         assert_says(*state, cases[i].says);
     }
+}
+
+#define ENTRY(instructions) "HloModule m\n\nENTRY main {\n  x = f32[4] parameter(0)\n" instructions "}\n"
+
+static void hlo_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {ENTRY("  ROOT r = f32[4] no-such-operation(x)\n"), "this operation is not known"},
+        {ENTRY("  ROOT r = (f32[], f32[]) constant((1, 2))\n"), "constants that are tuples"},
+        {ENTRY("  ROOT r = f32[<=4] negate(x)\n"), "the dimensions [<=4]"},
+        {ENTRY("  ROOT r = f32[4] custom-call(x), custom_call_target=\"no_such_target\"\n"), "@no_such_target is not known"},
+    };
+    int bad = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) bad += !is_refused(*state, kn_hlo_text_parse, cases[i].text, cases[i].says, NULL);
+    kn_text t;
+    kn_text_init(&t, NULL);
+    kn_text_add(&t, "HloModule m\n\nENTRY main {\n  x = ");
+    for (int k = 0; k < 300; k++) kn_text_char(&t, '(');
+    bad += !is_refused(*state, kn_hlo_text_parse, t.s, "tuples are nested too deep", NULL);
+    kn_text_fini(&t);
+    kn_text_init(&t, NULL);
+    kn_text_add(&t, "HloModule m\n\nc0 {\n  ROOT p = f32[] parameter(0)\n}\n\n");
+    for (int k = 1; k < 500; k++)
+        kn_text_printf(&t, "c%d {\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=c%d\n}\n\n", k, k - 1);
+    kn_text_add(&t, "ENTRY main {\n  x = f32[] parameter(0)\n  ROOT r = f32[] call(x), to_apply=c499\n}\n");
+    bad += !is_refused(*state, kn_hlo_text_parse, t.s, "nested too deep", NULL);
+    kn_text_fini(&t);
+    assert_int_equal(bad, 0);
 }
 
 /* A text that ends with the beginning of an attribute's name is read no further than it goes (in memory of just its size). */
@@ -120,8 +282,6 @@ static void check_equal(kiln_ctx *ctx, const char *text)
     kiln_prog_release(p);
 }
 
-#define CONSTANT(name, value, type) "%" name " = stablehlo.constant dense<" value "> : tensor<" type ">\n"
-
 static void taken(void **state)
 {
     check_equal(*state, ALL_REDUCE("dense<0> : tensor<1x1xi64>"));
@@ -158,6 +318,8 @@ static void comparators_with_arrays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refused), cmocka_unit_test(hlo_text), cmocka_unit_test(hlo_text_cut), cmocka_unit_test(taken), cmocka_unit_test(comparators_with_arrays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused),     cmocka_unit_test(binary),   cmocka_unit_test(limits),
+                                       cmocka_unit_test(checks),      cmocka_unit_test(hlo_text), cmocka_unit_test(hlo_text_cut),
+                                       cmocka_unit_test(hlo_refused), cmocka_unit_test(taken),    cmocka_unit_test(comparators_with_arrays)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
