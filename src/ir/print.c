@@ -281,6 +281,7 @@ static briefly look(const printer *p, const kn_eqn *e)
 {
     briefly b = {0};
     bool any_body = false, name = false;
+    if (!p->brief) return b;
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param_spec *s = &e->prim->params[i];
         const kn_param *v = &e->params[i];
