@@ -2,6 +2,7 @@
 #include "array/array.h"
 #include "base/text.h"
 #include "cli/forms.h"
+#include "cli/values.h"
 #include "hlo/hlo.h"
 #include "kiln/graph.h"
 #include "lower/lower.h"
@@ -133,6 +134,8 @@ static int print_stage(cli *c, const kiln_prog *p)
     bool code_stage = strcmp(stage, "loops") == 0 || strcmp(stage, "llvm") == 0 || strcmp(stage, "asm") == 0;
     if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
     if (cli_has(c, "copies")) return print_copies(c, p, stage);
+    if (cli_has(c, "wrt") && !cli_has(c, "residuals")) return cli_bad(c, "usage", "--wrt belongs to --residuals");
+    if (cli_has(c, "residuals")) return cli_residuals(c, p);
     if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, stage);
     const char *format = cli_text(c, "format", "jaxpr");
     bool asks = cli_has(c, "signature") || cli_has(c, "ops"), fuse = !asks && (cli_form_is_fused(format) || cli_to_folder(c));
@@ -198,7 +201,8 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, "FILE", "writes to FILE; FOLDER/ takes every form, a file each", 0, 0},
     {"brief", 0, CLI_FLAG, NULL, "leaves parameters out, of HLO all but the entry", 0, 0},
     {"dialect", 0, CLI_TEXT, "NAME", "dialect of jaxprs", CLI_LATER, 0},
-    {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative saves", CLI_LATER, 0},
+    {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative keeps of the values: bytes, equation, place, and why", 0, 0},
+    {"wrt", 0, CLI_TEXT, "I,J", "with --residuals: the operands to differentiate in (all floats)", 0, 0},
     {"rules", 0, CLI_FLAG, NULL, "counts rewrite rules", CLI_LATER, 0},
     {"diff", 0, CLI_TEXT, "OTHER", "compares with another program", CLI_LATER, 0},
 };
