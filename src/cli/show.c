@@ -2,6 +2,7 @@
 #include "array/array.h"
 #include "base/text.h"
 #include "cli/forms.h"
+#include "hlo/hlo.h"
 #include "kiln/graph.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
@@ -141,7 +142,7 @@ static int graph_program(cli *c, cli_input *in, kiln_prog **out)
 {
     kiln_graph *g;
     kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
-    o.text = in->bytes.s;
+    o.text = in->packed.text.s;
     if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
     bool step = strcmp(cli_text(c, "program", "loop"), "step") == 0;
     int code = kiln_graph_program(c->ctx, g, !step, out) == KILN_OK ? CLI_DONE : cli_fail(c);
@@ -158,7 +159,7 @@ static int read_input(cli *c, kiln_prog **out)
     if (in.kind == CLI_GRAPH) code = graph_program(c, &in, out);
     else if (cli_has(c, "program")) code = cli_bad(c, "usage", "--program belongs to graphs; %s is %s", in.name, cli_input_kind_text(in.kind));
     else if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO && in.kind != CLI_HLO) code = cli_input_refuse(c, &in, "programs and graphs");
-    else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
+    else if (kn_prog_parse_packed(c->ctx, &in.packed, in.name, out) != KILN_OK) code = cli_fail(c);
     cli_input_free(c, &in);
     return code;
 }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Derivatives that JAX refuses and that work here, by closed forms, interpreted and compiled to the same bits: reverse through while and
+ * through a loop whose bound is an operand; clamp with scalar bounds; second derivatives of branches in a scan in a vmap. */
+#include "kiln/exec.h"
+#include "kiln/transform.h"
+#include "same.h"
+#include "testing.h"
+
+#include <math.h>
+
+enum { MOST = 8 };
+
+/* Element 0, 1, .. of all results, one behind the other, of the word's program on arrays given as texts. */
+static void check(kiln_ctx *ctx, const char *text, const char *word, const char *const *in, const double *want, uint32_t n, int line)
+{
+    kiln_array *v[MOST], *a[MOST], *b[MOST];
+    kiln_type types[MOST];
+    kiln_prog *p, *q;
+    kiln_exec *f;
+    uint32_t at = 0, nin = 0;
+    for (; in[nin]; nin++) {
+        assert_ok(ctx, kiln_array_parse(ctx, in[nin], &v[nin]));
+        types[nin] = v[nin]->type;
+    }
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    assert_ok(ctx, kiln_prog_transform(ctx, p, word, types, nin, &q));
+    assert_int_equal(kiln_prog_n_inputs(q), nin);
+    assert_ok(ctx, kiln_prog_eval(ctx, q, v, a));
+    assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
+    assert_ok(ctx, kiln_exec_call(ctx, f, v, b));
+    for (uint32_t k = 0; k < kiln_prog_n_outputs(q); k++) {
+        if (!same_array(a[k], b[k], NULL)) print_error("%s, result %u: compiled and interpreted differ\n", word, k), _fail(__FILE__, line);
+        for (int64_t i = 0; i < kiln_type_size(a[k]->type); i++, at++) {
+            double got = kn_scalar_load(a[k]->type.dtype, a[k]->data, i).f;
+            if (at < n && fabs(got - want[at]) <= 1e-12 * (1 + fabs(want[at]))) continue;
+            print_error("%s, number %u is %.17g, not %.17g\n", word, at, got, at < n ? want[at] : 0);
+            _fail(__FILE__, line);
+        }
+        kiln_array_release(a[k]);
+        kiln_array_release(b[k]);
+    }
+    if (at != n) print_error("%s gives %u numbers, not %u\n", word, at, n), _fail(__FILE__, line);
+    for (uint32_t i = 0; i < nin; i++) kiln_array_release(v[i]);
+    kiln_exec_release(f);
+    kiln_prog_release(p);
+    kiln_prog_release(q);
+}
+#define IN(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define CHECK(text, word, in, ...)                                                                                    \
+    check(*state, (text), (word), (in), (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double), __LINE__)
+
+/* x, x a, x a^2, .. until it passes 100 */
+static const char grows[] =
+    "{ lambda ; a:f64[] x:f64[]. let\n"
+    "    c:f64[] = while[\n"
+    "      body_jaxpr={ lambda ; d:f64[] e:f64[]. let f:f64[] = mul e d in (f,) } body_nconsts=1\n"
+    "      cond_jaxpr={ lambda ; g:f64[]. let h:bool[] = lt g 100.0:f64[] in (h,) } cond_nconsts=0\n"
+    "    ] a x\n"
+    "  in (c,) }\n";
+
+static void reverse_through_while(void **state)
+{
+    double a = 1.5, x = 2, y = x;
+    int n = 0;
+    for (; y < 100; n++) y *= a;
+    CHECK(grows, "grad:0,1", IN("f64[]:1.5", "f64[]:2"), n * y / a, y / x);
+    CHECK(grows, "hessian:0", IN("f64[]:1.5", "f64[]:2"), n * (n - 1) * y / (a * a));
+    CHECK(grows, "grad:0,1", IN("f64[]:1.5", "f64[]:200"), 0, 1); /* no trip */
+    double z = 7, far = z;
+    int m = 0;
+    for (; far < 100; m++) far *= a;
+    CHECK(grows, "vmap:None,0(grad:0,1)", IN("f64[]:1.5", "f64[2]:2,7"), n * y / a, m * far / a, y / x, far / z);
+}
+
+/* x <- sin(a x), n times */
+static const char bounded[] =
+    "{ lambda ; a:f64[] x:f64[] n:i32[]. let\n"
+    "    _:i32[] _:i32[] c:f64[] = while[\n"
+    "      body_jaxpr={ lambda ; d:f64[] i:i32[] m:i32[] e:f64[]. let j:i32[] = add i 1:i32[]; f:f64[] = mul d e; g:f64[] = sin f in (j, m, g) }\n"
+    "      body_nconsts=1\n"
+    "      cond_jaxpr={ lambda ; i:i32[] m:i32[] e:f64[]. let h:bool[] = lt i m in (h,) } cond_nconsts=0\n"
+    "    ] a 0:i32[] n x\n"
+    "  in (c,) }\n";
+
+static void reverse_through_an_operands_trips(void **state)
+{
+    static const char *const trips[] = {"i32[]:0", "i32[]:1", "i32[]:5", "i32[]:300"};
+    static const int n[] = {0, 1, 5, 300};
+    for (int k = 0; k < 4; k++) {
+        double a = 0.9, x = 0.7, da = 0, dx = 1, y = x;
+        for (int i = 0; i < n[k]; i++) {
+            double slope = cos(a * y);
+            da = slope * (y + a * da), dx = slope * a * dx, y = sin(a * y);
+        }
+        CHECK(bounded, "vjp", IN("f64[]:0.9", "f64[]:0.7", trips[k], "f64[]:2"), 2 * da, 2 * dx);
+    }
+}
+
+static void clamp_with_scalar_bounds(void **state)
+{
+    static const char text[] = "{ lambda ; a:f64[] b:f64[5] c:f64[]. let d:f64[5] = clamp a b c in (d,) }\n";
+    /* below, at the lower bound, between, at the upper, above */
+    CHECK(text, "jvp", IN("f64[]:-1", "f64[5]:-2,-1,0.5,1,3", "f64[]:1", "f64[]:10", "f64[5]:1,2,3,4,5", "f64[]:20"), -1, -1, 0.5, 1, 1, 10, 0, 3, 0, 20);
+    CHECK(text, "vjp", IN("f64[]:-1", "f64[5]:-2,-1,0.5,1,3", "f64[]:1", "f64[5]:1,2,3,4,5"), 1, 0, 0, 3, 0, 0, 5);
+}
+
+/* From c = x: for each y above 0, c x; for others, c + x x. */
+static const char branches[] =
+    "{ lambda ; x:f64[] y:f64[3]. let\n"
+    "    c:f64[] = scan[\n"
+    "      jaxpr={ lambda ; x:f64[] c:f64[] y:f64[]. let\n"
+    "          i:bool[] = gt y 0.0:f64[]; k:i32[] = convert_element_type[new_dtype=int32 weak_type=False] i\n"
+    "          d:f64[] = cond[branches=(\n"
+    "            { lambda ; x:f64[] c:f64[]. let e:f64[] = mul x x; f:f64[] = add c e in (f,) }\n"
+    "            { lambda ; x:f64[] c:f64[]. let e:f64[] = mul c x in (e,) }\n"
+    "          )] k x c\n"
+    "        in (d,) }\n"
+    "      length=3 num_carry=1 num_consts=1 reverse=False unroll=1\n"
+    "    ] x x y\n"
+    "  in (c,) }\n";
+
+static void hessian_of_branches_in_a_scan_in_a_vmap(void **state)
+{
+    double x = 1.25; /* lanes: 2 x^3, x^2 + 2 x^3, x^4 */
+    const char *const in[] = {"f64[]:1.25", "f64[3,3]:1,-1,1,-1,-1,1,1,1,1", NULL};
+    CHECK(branches, "vmap:None,0", in, 2 * x * x * x, x * x + 2 * x * x * x, x * x * x * x);
+    CHECK(branches, "hessian:0(vmap:None,0)", in, 12 * x, 2 + 12 * x, 12 * x * x);
+    CHECK(branches, "vmap:None,0(hessian:0)", in, 12 * x, 2 + 12 * x, 12 * x * x);
+    CHECK(branches, "jacrev:0(jacfwd:0(vmap:None,0))", in, 12 * x, 2 + 12 * x, 12 * x * x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_through_while), cmocka_unit_test(reverse_through_an_operands_trips),
+                                       cmocka_unit_test(clamp_with_scalar_bounds), cmocka_unit_test(hessian_of_branches_in_a_scan_in_a_vmap)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
