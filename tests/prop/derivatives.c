@@ -6,22 +6,9 @@
 #include "prim/derive.h"
 #include "prim/sample.h"
 #include "same.h"
-#include "testing.h"
+#include "slopes.h"
 
-#include <math.h>
-
-enum { MOST = 64, N_LENGTHS = 3, SEEDS = 40 };
-
-static double between(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return 0.2 + 0.6 * (double)(*state >> 11) / 9007199254740992.0;
-}
-
-static bool is_wide(kiln_type t) { return t.dtype == KILN_F64 || t.dtype == KILN_C128; }
-static bool is_float(kiln_type t) { return strchr("fc8", kiln_dtype_kind(t.dtype)) != NULL; }
-/* Elements as numbers: complex ones are two. */
-static int64_t parts(const kiln_array *a) { return kiln_type_size(a->type) * (a->type.dtype == KILN_C128 ? 2 : 1); }
+enum { MOST = SLOPE_ARRAYS, N_LENGTHS = 3, SEEDS = 40 };
 
 /* Only f64 and c128 among the floats: then the sums below are precise. */
 static bool suits(const kiln_prog *p)
@@ -39,33 +26,11 @@ static bool suits(const kiln_prog *p)
     return any && gives && kiln_prog_n_inputs(p) + kiln_prog_n_outputs(p) <= MOST / 2;
 }
 
-static kiln_array *random_like(kiln_ctx *ctx, kiln_type t, uint64_t *state)
-{
-    kiln_array *a;
-    assert_ok(ctx, kiln_array_create(ctx, t, &a));
-    for (int64_t k = 0; k < parts(a); k++) ((double *)a->data)[k] = between(state);
-    return a;
-}
-
-/* The real part of the sum of products, nothing conjugated. */
-static double dot(const kiln_array *a, const kiln_array *b)
-{
-    double s = 0;
-    bool complex = a->type.dtype == KILN_C128;
-    for (int64_t k = 0; k < parts(a); k++) s += (complex && k % 2 ? -1 : 1) * ((double *)a->data)[k] * ((double *)b->data)[k];
-    return s;
-}
-
 typedef struct instance {
     kiln_prog *p, *forward, *back;
     kiln_array *x[MOST], *v[MOST], *u[MOST]; /* operands; tangents, cotangents of the floats */
     uint32_t n, nv, nu, first; /* tangents before `first` are zeros and not handed over */
 } instance;
-
-static void release(kiln_array **a, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) kiln_array_release(a[i]), a[i] = NULL;
-}
 
 /* <u, J v> and <J' u, v>. */
 static void check_transpose(kiln_ctx *ctx, instance *t, const char *name, uint64_t seed)
@@ -81,46 +46,21 @@ static void check_transpose(kiln_ctx *ctx, instance *t, const char *name, uint64
     for (uint32_t i = t->first; i < t->nv; i++) right += dot(t->v[i], ju[i - t->first]);
     if (!(fabs(left - right) <= 1e-9 * (1 + fabs(left))) && isfinite(left) && isfinite(right))
         fail_msg("%s, seed %llu: <u, J v> is %.17g, <J' u, v> is %.17g", name, (unsigned long long)seed, left, right);
-    release(jv, t->nu);
-    release(ju, t->nv - t->first);
+    release_arrays(jv, t->nu);
+    release_arrays(ju, t->nv - t->first);
 }
 
-/* <u, f(x + h v)> */
-static double value_at(kiln_ctx *ctx, const instance *t, double h)
-{
-    kiln_array *in[MOST], *y[MOST] = {NULL};
-    uint32_t nv = 0, nu = 0, nout = kiln_prog_n_outputs(t->p);
-    double sum = 0;
-    for (uint32_t i = 0; i < t->n; i++) {
-        in[i] = kiln_array_retain(t->x[i]);
-        if (!is_wide(t->x[i]->type)) continue;
-        kiln_array_release(in[i]);
-        assert_ok(ctx, kiln_array_create(ctx, t->x[i]->type, &in[i]));
-        for (int64_t k = 0; k < parts(in[i]); k++) ((double *)in[i]->data)[k] = ((double *)t->x[i]->data)[k] + h * ((double *)t->v[nv]->data)[k];
-        nv++;
-    }
-    assert_ok(ctx, kiln_prog_eval(ctx, t->p, in, y));
-    for (uint32_t i = 0; i < nout; i++)
-        if (is_wide(y[i]->type)) sum += dot(t->u[nu++], y[i]);
-    release(in, t->n);
-    release(y, nout);
-    return sum;
-}
-
-/* The slope is trusted where two steps give the same: no kink or jump lies between, and it is not all rounding. */
+/* true: there was a slope to compare with. */
 static bool check_slope(kiln_ctx *ctx, instance *t, const char *name, uint64_t seed)
 {
     kiln_array *in[MOST], *jv[MOST] = {NULL};
-    double found = 0, h = 1e-4, wide, slope;
+    double found = 0, slope;
     memcpy(in, t->x, t->n * sizeof *in);
     memcpy(in + t->n, t->v + t->first, (t->nv - t->first) * sizeof *in);
     assert_ok(ctx, kiln_prog_eval(ctx, t->forward, in, jv));
     for (uint32_t i = 0; i < t->nu; i++) found += dot(t->u[i], jv[i]);
-    release(jv, t->nu);
-    wide = (value_at(ctx, t, h) - value_at(ctx, t, -h)) / (2 * h);
-    h /= 8;
-    slope = (value_at(ctx, t, h) - value_at(ctx, t, -h)) / (2 * h);
-    if (!isfinite(found) || !isfinite(slope) || !(fabs(wide - slope) <= 1e-5 * (1 + fabs(slope)))) return false;
+    release_arrays(jv, t->nu);
+    if (!isfinite(found) || !slope_along(ctx, t->p, t->x, t->n, t->v, t->u, &slope)) return false;
     if (fabs(found - slope) > 1e-5 * (1 + fabs(slope)))
         fail_msg("%s, seed %llu: <u, J v> is %.12g, the slope is %.12g", name, (unsigned long long)seed, found, slope);
     return true;
@@ -184,8 +124,8 @@ static void check_compiled(kiln_ctx *ctx, instance *t, const char *name, uint64_
         for (uint32_t k = 0; k < n; k++)
             if (!same_array(got[k], want[k], NULL))
                 fail_msg("%s, seed %llu, %s: compiled and interpreted differ", name, (unsigned long long)seed, back ? "vjp" : "linearize");
-        release(want, n);
-        release(got, n);
+        release_arrays(want, n);
+        release_arrays(got, n);
         kiln_exec_release(f);
     }
 }
@@ -221,9 +161,9 @@ static bool examine(kiln_ctx *ctx, kiln_prog *p, kiln_array *const *in, uint32_t
             if (seed % 13 == 0) check_compiled(ctx, &t, name, seed);
         }
     }
-    release(t.x, t.n);
-    release(t.v, t.nv);
-    release(t.u, t.nu);
+    release_arrays(t.x, t.n);
+    release_arrays(t.v, t.nv);
+    release_arrays(t.u, t.nu);
     kiln_prog_release(t.forward);
     kiln_prog_release(t.back);
     kiln_prog_release(t.p);
