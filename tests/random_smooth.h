@@ -167,6 +167,26 @@ static void sm_choice(sm *g, rp_body *b)
 
 static void sm_body(sm *g, rp_body *b, uint32_t n);
 
+static bool sm_unread(const rp_body *b, kn_atom a)
+{
+    for (uint32_t k = b->b.eqns.n; k-- > 0;)
+        for (uint32_t i = 0; i < b->b.eqns.v[k].nin; i++)
+            if (b->b.eqns.v[k].in[i] == a) return false;
+    return true;
+}
+
+/* `a` and a little of all that nothing is made of: no equation is dead. */
+static kn_atom sm_with_rest(rp *r, rp_body *b, kn_atom a)
+{
+    for (uint32_t i = 0, n = b->n; i < n; i++) {
+        kn_atom v = b->pool[i];
+        if (v == a || rp_of(b, v).dtype != KILN_F64 || !sm_unread(b, v)) continue;
+        v = sm_times(r, b, sm_sum(r, b, v), 0.125);
+        a = rp_eqn(r, b, "add", NULL, (kn_atom[]){a, v}, 2);
+    }
+    return a;
+}
+
 /* A body with these arguments; the results have the types `to`, by way of tanh where that keeps a carry of order 1. */
 static const kn_jaxpr *sm_jaxpr(sm *g, rp_body *outer, const kiln_type *t, uint32_t nin, const kiln_type *to, uint32_t nout, uint32_t size, bool counts)
 {
@@ -180,6 +200,7 @@ static const kn_jaxpr *sm_jaxpr(sm *g, rp_body *outer, const kiln_type *t, uint3
     r->depth--;
     for (uint32_t i = 0; i < nout; i++) {
         out[i] = sm_pick(g, b, to[i]);
+        if (i + 1 == nout && to[i].dtype == KILN_F64) out[i] = sm_with_rest(r, b, out[i]);
         if (to[i].dtype == KILN_F64) out[i] = rp_eqn(r, b, "tanh", NULL, &out[i], 1);
     }
     if (counts) out[0] = rp_eqn(r, b, "add", NULL, (kn_atom[]){in[nin - nout], rp_literal(r, b, KILN_I32, (kn_scalar){.i = 1})}, 2);
@@ -319,6 +340,7 @@ static kiln_status random_smooth(kiln_ctx *ctx, uint64_t seed, uint32_t size, kn
         uint32_t m = 0, want = 1 + rp_below(r, 3);
         for (uint32_t i = b->n; i-- > 0 && m < want;)
             if (rp_of(b, b->pool[i]).dtype == KILN_F64) outs[m++] = b->pool[i];
+        if (m && r->status == KILN_OK) outs[m - 1] = sm_with_rest(r, b, outs[m - 1]);
         if (r->status == KILN_OK) r->status = kn_build_finish(&b->b, outs, m, &p->main);
         if (r->status != KILN_OK) kiln_prog_release(p);
         *out = p;

@@ -6,7 +6,7 @@
  *   - the derivative of a checkpoint is the derivative, bit for bit
  *   - a word of each length up to 4 over jvp, vjp, vmap, checkpoint verifies, compiles and gives the interpreter's bits
  * Seeds are fixed, and more come from the commit. A program that fails is made smaller while it fails in the same way, and printed.
- *   KILN_TEST_PROGRAMS=N  programs of each kind of seed (default 20)      KILN_TEST_SEED=S  only the program of this seed */
+ *   KILN_TEST_PROGRAMS=N  programs of each kind of seed (default 12)      KILN_TEST_SEED=S  only the program of this seed */
 #include "lanes.h"
 #include "random_smooth.h"
 #include "shrink.h"
@@ -261,7 +261,7 @@ static unsigned check_seed(kiln_ctx *ctx, uint64_t seed, unsigned *slopes, unsig
 static void run_seeds(kiln_ctx *ctx, uint64_t first)
 {
     const char *only = getenv("KILN_TEST_SEED"), *more = getenv("KILN_TEST_PROGRAMS");
-    uint64_t n = only ? 1 : more ? strtoull(more, NULL, 10) : 20;
+    uint64_t n = only ? 1 : more ? strtoull(more, NULL, 10) : 12;
     unsigned bad = 0, slopes = 0, words = 0;
     if (only) first = strtoull(only, NULL, 10);
     for (uint64_t k = 0; k < n && bad < 5; k++) bad += check_seed(ctx, first + k, &slopes, &words);
