@@ -150,7 +150,7 @@ static int loop_eval_run(const kn_loops *l, void *const *buffers, const void *co
         e.slot[i] = s->kind == KN_SLOT_INPUT    ? (char *)buffers[s->index]
                     : s->kind == KN_SLOT_OUTPUT ? (char *)buffers[l->n_inputs + s->index]
                     : s->kind == KN_SLOT_CONST  ? (char *)(uintptr_t)consts[s->index]
-                                                : (char *)scratch + s->offset;
+                                                : (char *)scratch + s->offset + (s->part ? (l->scratch_bytes + 63) & ~(size_t)63 : 0);
     }
     loop_eval_block(&e, &l->top);
     free(e.v);

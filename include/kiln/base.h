@@ -94,17 +94,20 @@ typedef struct kiln_ctx_opts {
     const char *target;   /**< "x86-64-v3", "x86-64-v4", "native"; NULL: KILN_TARGET or native */
     int tier;             /**< 0, 2, or -1 for automatic (the default is automatic) */
     bool tier_set;        /**< `tier` counts only when set */
+    unsigned threads;     /**< of one call, up to KILN_MOST_THREADS; 0: KILN_THREADS, or what processors and container allow */
 } kiln_ctx_opts;
+#define KILN_MOST_THREADS 256
 #define KILN_CTX_OPTS_INIT {.size = sizeof(kiln_ctx_opts)}
 
 /** Create a context.
  *
  *  @param opts  may be NULL
- *  Errors:   KILN_NOMEM; KILN_INVALID an unknown target or tier (no context is made then)
+ *  Errors:   KILN_NOMEM; KILN_INVALID an unknown target or tier, more threads than KILN_MOST_THREADS (no context is made then)
  *  Threads:  any            Cost: a few microseconds            Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out);
 
-/** Release a context; NULL is fine. Programs, executables and arrays stay valid. */
+/** Release a context; NULL is fine. Programs, executables and arrays stay valid. The last context whose calls may be split
+ *  joins the threads that helped. */
 KILN_API void kiln_ctx_release(kiln_ctx *ctx);
 
 /** The last error of this context; its code is KILN_OK when there was none. */

@@ -28,6 +28,7 @@ typedef struct kiln_compile_opts {
     bool ticks;           /**< instrument nest borders: kiln_call.ticks receives clock ticks per scope */
     const char *label;    /**< name in dumps and profiles */
     const bool *donated;  /**< per input: its buffer may be overwritten and may equal an output's; NULL: none */
+    double split_cost;    /**< loops that cost so many vector operations may be split over threads; 0: 100000 (tests) */
 } kiln_compile_opts;
 #define KILN_COMPILE_OPTS_INIT {.size = sizeof(kiln_compile_opts), .tier = -1, .register_elements = -1}
 
@@ -55,12 +56,13 @@ typedef struct kiln_call {
     const volatile bool *stop; /**< polled by long loops; NULL: never */
     uint64_t *ticks;           /**< n_scopes + 1 of them, the last for the entry's own use; only of executables compiled with `ticks` */
     int32_t status;            /**< out: 0, or KILN_CANCELLED */
-    int32_t reserved;
+    uint32_t threads;          /**< that may work on the call, the caller's included; 0: as the context says that compiled */
 } kiln_call;
 
 /** The generated function. `buffers`: inputs (constants excluded), then outputs, each dense, row-major, aligned to its element
  *  size; outputs must not overlap anything but a donated input. `scratch`: kiln_exec_scratch_bytes, 64-byte aligned.
- *  No allocation, no lock, no system call; the caller's floating-point mode is kept. */
+ *  No allocation; no lock and no system call but where a loop is split over threads (docs/threads.md); the caller's floating-point
+ *  mode is kept. */
 typedef int (*kiln_entry)(void *const *buffers, void *scratch, const struct kiln_table *table, kiln_call *call);
 KILN_API kiln_entry kiln_exec_entry(const kiln_exec *f);
 KILN_API const struct kiln_table *kiln_exec_table(const kiln_exec *f);
@@ -70,13 +72,25 @@ KILN_API int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scrat
 
 /** Integers of the compile. */
 typedef struct kiln_exec_info {
-    uint64_t equations, lowered_ops, time_loops, nests, copies, exit_copies, calls_out, scalar_calls, routine_calls, code_bytes, scratch_bytes;
+    uint64_t equations, lowered_ops, time_loops, nests, splits, copies, exit_copies, calls_out, scalar_calls, routine_calls, code_bytes, scratch_bytes;
     double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
     int tier;
     uint32_t n_scopes; /**< for ticks */
     kiln_cache_use cache; /**< where the code came from */
 } kiln_exec_info;
 KILN_API void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out);
+/** What the process's thread pool has done. */
+typedef struct kiln_pool_counts {
+    uint64_t calls;   /**< loops that were split */
+    uint64_t wakes;   /**< times that workers were asked for */
+    uint64_t chunks;  /**< pieces of loops that workers have run */
+    uint32_t workers; /**< that exist now, asleep or not */
+} kiln_pool_counts;
+/** Threads: any. Cost: a lock. Since: 0.1 */
+KILN_API void kiln_pool_counts_get(kiln_pool_counts *out);
+/** Threads of a call of this context where the call does not say. Threads: the context's. Cost: constant. Since: 0.1 */
+KILN_API unsigned kiln_ctx_threads(const kiln_ctx *ctx);
+
 /** Name of tick slot i: the scope of equations, e.g. "node:spring". */
 KILN_API const char *kiln_exec_scope(const kiln_exec *f, uint32_t i);
 

@@ -35,6 +35,7 @@ extern "C" {
  *  | `value_and_grad:i,j` | operands | results (the first a float scalar, the others auxiliary), then gradients |
  *  | `hvp:i` | operands, then a direction | the Hessian in operand i times the direction |
  *  | `jacfwd:i,j`, `jacrev:i,j` | operands | per float result, per operand: an array of shape result + operand |
+ *  | `sparse_jacobian:i` | operands | per float result: `indptr`, `indices`, `values` of its Jacobian in operand i |
  *  | `hessian:i,j` | operands | as `jacfwd:i,j(jacrev:i,j)` |
  *  | `vmap:a,b,..` | per operand an axis or `None` (`0*8`: axis 0, with 8 lanes) | a new axis 0 in every result |
  *  | `vmap:a,b,..->c,d,..` | the same | lanes along these axes of the results; `None`: the result has none |
@@ -129,6 +130,30 @@ KILN_API KILN_NODISCARD kiln_status kiln_prog_jacrev(kiln_ctx *ctx, const kiln_p
  *  Errors: as kiln_prog_jacfwd. Threads: the context's. Cost: linear in the program; what it makes costs about 4 values per element of the operands and of
  *  the results. Where a direction is enough, kiln_prog_hvp costs two gradients. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_prog_hessian(kiln_ctx *ctx, const kiln_prog *p, const uint32_t *wrt, uint32_t n, kiln_prog **out);
+
+/** What is known of a sparse Jacobian before it is computed. */
+typedef struct kiln_sparse_info {
+    uint32_t rows, columns, elements; /**< elements of all float results, of the operand; those that are stored */
+    uint32_t colours;                 /**< passes: applications of the linear map (reverse: of its transpose) */
+    bool reverse;
+} kiln_sparse_info;
+
+/** The Jacobian in one operand, as compressed rows: for each float result `indptr` (i32, one more than the result has elements), `indices` (i32,
+ *  rising in each row) and `values`; row and column numbers are those of elements in row-major order.
+ *
+ *      operands  ->  indptr, indices, values of the first float result; of the next ...
+ *
+ *  Which elements are stored follows from the program: sets of columns go through the linear map of its derivative, element by element, through
+ *  loops trip by trip where their trips are known. An element that is not stored is zero for all operands; one that is may be zero for
+ *  some. Where a start of a slice or an index is not a number in the program, all that it may reach is stored. Columns without a common row are
+ *  computed together: a tridiagonal Jacobian takes 3 passes, however large it is. Rows by the transposed map, where they take fewer.
+ *  @param info  may be NULL
+ *  Errors: KILN_INVALID, KILN_DTYPE the operand; KILN_UNSUPPORTED a primitive without the rule, 2^31 elements and more; KILN_NOMEM.
+ *  Threads: the context's. Cost: linear in the elements of all values of the program, and of the trips of its loops; what it makes costs the
+ *  value and about 1.5 values per colour (reverse: 2.5).
+ *  Papers: Curtis, Powell, Reid, On the estimation of sparse Jacobian matrices, IMA J. Appl. Math. 13 (1974); Gebremedhin, Manne, Pothen,
+ *  What color is your Jacobian?, SIAM Review 47 (2005). Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_prog_sparse_jacobian(kiln_ctx *ctx, const kiln_prog *p, uint32_t wrt, kiln_sparse_info *info, kiln_prog **out);
 
 /** The Hessian of a real scalar in one operand times a direction, without the Hessian: operands, then the direction (the operand's type)
  *  -> the product. The forward derivative of the gradient.

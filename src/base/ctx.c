@@ -44,6 +44,16 @@ static bool pick_tier(kiln_ctx *c, const char *name)
     return true;
 }
 
+static bool pick_threads(kiln_ctx *c, unsigned wanted, const char *name)
+{
+    c->threads = wanted;
+    if (wanted || !name || !*name) return wanted <= KILN_MOST_THREADS;
+    char *end;
+    unsigned long n = strtoul(name, &end, 10);
+    c->threads = (unsigned)n;
+    return *name >= '0' && *name <= '9' && !*end && n >= 1 && n <= KILN_MOST_THREADS;
+}
+
 static void pick_cache(kn_cache_place *p)
 {
     const char *variable = getenv("KILN_CACHE"), *home = getenv("HOME");
@@ -76,6 +86,7 @@ kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
     } else {
         ok = ok && pick_tier(c, getenv("KILN_TIER"));
     }
+    ok = ok && pick_threads(c, o.threads, getenv("KILN_THREADS"));
     if (!ok) {
         kiln_ctx_release(c);
         return KILN_INVALID;
@@ -88,6 +99,7 @@ void kiln_ctx_release(kiln_ctx *ctx)
 {
     if (!ctx) return;
     kn_alloc a = ctx->alloc;
+    if (ctx->leave_pool) ctx->leave_pool();
     kn_free(&a, ctx, sizeof *ctx);
 }
 

@@ -15,6 +15,7 @@
     X(lowered_ops)  /* equations after lowering and optimisation */                                \
     X(time_loops)   /* loops of the programs themselves: scan and while, outermost ones */         \
     X(nests)        /* loop nests emitted */                                                       \
+    X(splits)       /* loops that may be split over threads */                                     \
     X(copies)       /* array copies inside loops that an in-place update could not avoid */         \
     X(exit_copies)  /* array copies at the end of loops */                                         \
     X(calls_out)    /* call sites into the table */                                                \
@@ -53,6 +54,8 @@ struct kiln_ctx {
     char lib_dir[256];  /* KILN_LIBDIR: where modules are; empty: beside the program or library */
     char target[16];    /* "x86-64-v3" or "x86-64-v4" */
     int tier;           /* 0, 2, -1 automatic */
+    unsigned threads;   /* of one call; 0: what the processors and the container allow */
+    void (*leave_pool)(void); /* told once at the end; NULL: no call of this context may be split so far */
     kn_cache_place cache;
 };
 

@@ -18,6 +18,7 @@ static int pinned_context(cli *c, kiln_ctx **out)
     o.target = pinned_target;
     o.tier = PINNED_TIER;
     o.tier_set = true;
+    o.threads = 1;
     o.dump_dir = cli_text(c, "dump", NULL);
     if (kiln_ctx_create(&o, out) != KILN_OK) return cli_broken(c, "out of memory");
     return kiln_cache_enable(*out, "none") == KILN_OK ? CLI_DONE : cli_broken(c, "out of memory");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/cpu.h"
+#include "base/quota.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "run/codegen.h"
@@ -40,22 +41,6 @@ int cli_version(void)
     printf("code generator: %s\n", llvm);
     printf("built with %s, %s\n", compiler, KILN_BUILD_FLAGS);
     return CLI_DONE;
-}
-
-/* The quota of the control group in processors, or 0 where there is none. */
-static double group_quota(void)
-{
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
-    double quota = 0;
-    char a[32], b[32];
-    if (f && fscanf(f, "%31s %31s", a, b) == 2 && strcmp(a, "max") != 0) {
-        double q = 0, period = 0;
-        kn_read_double(a, a + strlen(a), &q);
-        kn_read_double(b, b + strlen(b), &period);
-        if (period > 0) quota = q / period;
-    }
-    if (f) fclose(f);
-    return quota;
 }
 
 static void processor_name(char *out, size_t size)
@@ -143,9 +128,9 @@ static json_t *collect(const cli *c)
     int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     double read_ns, percent;
     noise(&read_ns, &percent);
-    return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:{s:s, s:s, s:s, s:s, s:s}, s:f, s:f}", "version", kiln_version(), "processor", processor,
+    return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:i, s:{s:s, s:s, s:s, s:s, s:s}, s:f, s:f}", "version", kiln_version(), "processor", processor,
                      "target", kn_cpu_target(), "features", list, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "allowed", allowed,
-                     "quota", group_quota(), "libraries", "llvm", llvm, "zlib", zlibVersion(), "jansson", jansson_version_str(), "yaml",
+                     "quota", (double)kn_quota_processors(""), "threads", (int)kiln_ctx_threads(c->ctx), "libraries", "llvm", llvm, "zlib", zlibVersion(), "jansson", jansson_version_str(), "yaml",
                      yaml_get_version_string(), "xxhash", xxhash, "clock_read_ns", read_ns, "noise_percent", percent);
 }
 
@@ -160,7 +145,8 @@ static void print(json_t *d)
     double quota = json_real_value(json_object_get(d, "quota"));
     printf("\n  %-14s %d, %d allowed here", "processors", (int)json_integer_value(json_object_get(d, "processors")),
            (int)json_integer_value(json_object_get(d, "allowed")));
-    if (quota > 0) printf(", quota %.3g", quota);
+    if (quota > 0) printf(", a quota of %.0f", quota);
+    printf("\n  %-14s %d", "threads", (int)json_integer_value(json_object_get(d, "threads")));
     printf("\n\nLibraries\n");
     const char *name;
     json_object_foreach(json_object_get(d, "libraries"), name, v) printf("  %-14s %s\n", name, json_string_value(v));

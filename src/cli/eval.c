@@ -75,7 +75,7 @@ static int report_times(cli *c, const job *j)
     json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
                           "trace_ms", 0.0, "transform_ms", j->transform_ms, "lower_ms", info.lower_ms, "optimise_ms", info.optimise_ms + info.loops_ms,
                           "emit_ms", info.emit_ms, "load_ms", info.load_ms, "compile_ms", j->compile_ms, "first_call_ms", j->first_ms,
-                          "median_ms", median, "min_ms", least, "calls", (int)n, "threads", 1, "tier", info.tier, "cache", cache[info.cache], "peak_rss_kb",
+                          "median_ms", median, "min_ms", least, "calls", (int)n, "threads", (int)kiln_ctx_threads(c->ctx), "tier", info.tier, "cache", cache[info.cache], "peak_rss_kb",
                           (json_int_t)used.ru_maxrss, "code_bytes", (json_int_t)info.code_bytes, "temporary_bytes",
                           (json_int_t)info.scratch_bytes, "nests", (json_int_t)info.nests);
     int code = d ? cli_write_json(c, path, d) : cli_broken(c, "out of memory");

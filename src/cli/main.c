@@ -20,6 +20,9 @@ static int make_context(cli *c)
     const char *tier = cli_text(c, "tier", "auto");
     o.tier = strcmp(tier, "auto") == 0 ? -1 : tier[0] - '0';
     o.tier_set = true;
+    int64_t threads = cli_int(c, "threads", 0);
+    if (threads > KILN_MOST_THREADS) return cli_bad(c, "usage", "--threads takes a number of at most %d, found %lld", KILN_MOST_THREADS, (long long)threads);
+    o.threads = (unsigned)threads;
     kiln_status status = kiln_ctx_create(&o, &c->ctx);
     if (status == KILN_OK) return CLI_DONE;
     if (status == KILN_NOMEM) return cli_broken(c, "out of memory");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "array/array.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "hlo/hlo.h"
+#include "cli/forms.h"
 #include "kiln/graph.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
@@ -19,6 +18,13 @@ static int print_signature(const kiln_prog *p)
         }
     }
     return CLI_DONE;
+}
+
+/* What files are named after: the input, or where that has no name the program. */
+static const char *input_name(const cli *c, const kiln_prog *p)
+{
+    if (strcmp(c->operands[0], "-") != 0) return c->operands[0];
+    return p->name && *p->name && !strchr(p->name, '/') ? p->name : "program";
 }
 
 /* ---- --ops: how often each primitive stands in the program, bodies once for each place that they stand in ---- */
@@ -78,55 +84,34 @@ static int write_text(cli *c, char *text, size_t n)
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
 }
 
-static bool is_format(cli *c, const char *name) { return strcmp(cli_text(c, "format", "jaxpr"), name) == 0; }
-
-static int print_jaxpr(cli *c, const kiln_prog *p)
-{
-    char *text;
-    size_t n;
-    if (kiln_prog_print(c->ctx, p, (unsigned)cli_int(c, "width", 80), &text, &n) != KILN_OK) return cli_fail(c);
-    return write_text(c, text, n);
-}
-
-/* `optimised`: names and fusions as compiled HLO has them. */
-static int print_program(cli *c, const kiln_prog *p, bool optimised)
-{
-    kn_text t;
-    if (is_format(c, "jaxpr")) return print_jaxpr(c, p);
-    kn_text_init(&t, &c->ctx->alloc);
-    kiln_status status = is_format(c, "hlo") ? kn_hlo_print_hlo(c->ctx, p, optimised, &t) : kn_hlo_print_stablehlo(c->ctx, p, &t);
-    if (status == KILN_OK) status = cli_write(c, cli_text(c, "output", "-"), t.s, t.n);
-    kn_text_fini(&t);
-    return status == KILN_OK ? CLI_DONE : cli_fail(c);
-}
-
-static int print_any(cli *c, const kiln_prog *p, bool optimised)
+static int print_any(cli *c, const kiln_prog *p, const char *stage)
 {
     if (cli_has(c, "signature")) return print_signature(p);
     if (cli_has(c, "ops")) return print_ops(c, p);
-    return print_program(c, p, optimised);
+    return cli_forms(c, &(cli_shown){p, NULL, stage, input_name(c, p)});
 }
 
-/* Its nests as functions, which HLO writes as fusions. */
-static int print_fused(cli *c, const kiln_prog *optimised)
+/* With its nests as functions, which HLO writes as fusions and graphs as clusters. */
+static int print_fused(cli *c, const kiln_prog *optimised, const char *stage)
 {
     kiln_prog *fused;
     if (kn_fused_program(c->ctx, optimised, &fused) != KILN_OK) return cli_fail(c);
-    int code = print_program(c, fused, true);
+    int code = cli_forms(c, &(cli_shown){optimised, fused, stage, input_name(c, optimised)});
     kiln_prog_release(fused);
     return code;
 }
 
 /* The program lowered, and optimised unless only that is asked for; --after stops the pipeline. */
-static int print_lowered(cli *c, const kiln_prog *p, bool optimise, bool fuse)
+static int print_lowered(cli *c, const kiln_prog *p, const char *stage, bool fuse)
 {
+    bool optimise = strcmp(stage, "lowered") != 0;
     kiln_prog *lowered, *optimised = NULL;
     const kn_opt_options o = {.after = cli_text(c, "after", NULL)};
     kiln_status status = kn_prog_runnable(c->ctx, p);
     if (status == KILN_OK) status = kn_lower(c->ctx, p, &lowered);
     if (status != KILN_OK) return cli_fail(c);
     if (optimise) status = kn_optimise(c->ctx, lowered, &o, &optimised);
-    int code = status != KILN_OK ? cli_fail(c) : fuse ? print_fused(c, optimised) : print_any(c, optimise ? optimised : lowered, optimise);
+    int code = status != KILN_OK ? cli_fail(c) : fuse ? print_fused(c, optimised, stage) : print_any(c, optimise ? optimised : lowered, stage);
     kiln_prog_release(lowered);
     kiln_prog_release(optimised);
     return code;
@@ -137,11 +122,13 @@ static int print_stage(cli *c, const kiln_prog *p)
     const char *stage = cli_text(c, "stage", cli_has(c, "after") ? "optimised" : "traced");
     bool code_stage = strcmp(stage, "loops") == 0 || strcmp(stage, "llvm") == 0 || strcmp(stage, "asm") == 0;
     if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
-    if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, false);
-    bool programs = !is_format(c, "jaxpr"), asks = cli_has(c, "signature") || cli_has(c, "ops"), optimised = strcmp(stage, "optimised") == 0;
-    if (!code_stage) return print_lowered(c, p, optimised, optimised && !asks && is_format(c, "hlo"));
-    if (programs && !asks && strcmp(stage, "loops") == 0) return print_lowered(c, p, true, true);
-    if (programs) return cli_bad(c, "usage", "--format %s shows programs, not --stage %s", cli_text(c, "format", ""), stage);
+    if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, stage);
+    const char *format = cli_text(c, "format", "jaxpr");
+    bool asks = cli_has(c, "signature") || cli_has(c, "ops"), fuse = !asks && (cli_form_is_fused(format) || cli_to_folder(c));
+    if (!code_stage) return print_lowered(c, p, stage, fuse && strcmp(stage, "optimised") == 0);
+    if (fuse && strcmp(stage, "loops") == 0) return print_lowered(c, p, stage, true);
+    if (fuse || strcmp(format, "jaxpr") != 0) return cli_bad(c, "usage", "%s shows programs, not --stage %s", cli_to_folder(c) ? "a folder" : "--format", stage);
+    if (cli_has(c, "brief")) return cli_bad(c, "usage", "--brief shortens programs, not --stage %s", stage);
     if (cli_has(c, "signature") || cli_has(c, "ops")) return cli_bad(c, "usage", "--signature and --ops show programs, not --stage %s", stage);
     char *text;
     size_t n;
@@ -190,26 +177,26 @@ static const cli_option options[] = {
     {"stage", 0, CLI_CHOICE, "traced, transformed, lowered, optimised, loops, llvm, asm", "stage to print (traced)", 0, 0},
     {"program", 0, CLI_CHOICE, "loop, step", "of a graph: the loop over steps, or one base step (loop)", 0, 0},
     {"after", 0, CLI_TEXT, "PASS", "stops optimisation after the first run of this pass", 0, 0},
-    {"format", 0, CLI_CHOICE, "jaxpr, stablehlo, hlo", "form of the text", 0, 0},
+    {"format", 0, CLI_CHOICE, "jaxpr, stablehlo, hlo, dot, svg", "form: text, a graph in Graphviz's language, or a picture of it (jaxpr)", 0, 0},
     {"width", 0, CLI_INT, "N", "columns of a line; 0 is unlimited (80)", 0, 0},
     {"signature", 0, CLI_FLAG, NULL, "prints types and names of inputs and outputs, in order", 0, 0},
     {"ops", 0, CLI_FLAG, NULL, "counts primitives, bodies once for each place that they stand in", 0, 0},
     {"transform", 0, CLI_TEXT, "WORD", "transforms the program first: grad:0, vmap:0,None(jvp), ... (docs/transforms.md)", 0, 0},
     {"rule", 0, CLI_TEXT, "RULE", "gives a custom rule to derivatives: NAME:jvp=FILE, NAME:fwd=FILE, NAME:bwd=FILE, NAME:residuals=N", CLI_MANY, 0},
-    {"output", 'o', CLI_TEXT, "FILE", "writes to FILE", 0, 0},
+    {"output", 'o', CLI_TEXT, "FILE", "writes to FILE; FOLDER/ takes every form, a file each", 0, 0},
+    {"brief", 0, CLI_FLAG, NULL, "leaves parameters out, of HLO all but the entry", 0, 0},
     {"dialect", 0, CLI_TEXT, "NAME", "dialect of jaxprs", CLI_LATER, 0},
     {"copies", 0, CLI_FLAG, NULL, "explains copies", CLI_LATER, 0},
     {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative saves", CLI_LATER, 0},
     {"rules", 0, CLI_FLAG, NULL, "counts rewrite rules", CLI_LATER, 0},
     {"diff", 0, CLI_TEXT, "OTHER", "compares with another program", CLI_LATER, 0},
-    {"brief", 0, CLI_FLAG, NULL, "leaves parameters out", CLI_LATER, 0},
 };
 
 const cli_command cli_show = {
     .name = "show",
     .operands = "INPUT",
     .summary = "prints a program, or that of a graph, at any stage",
-    .about = "Examples:\n    kiln show f.jaxpr --width 120\n    kiln show f.jaxpr --stage loops\n    kiln show f.jaxpr --after cse\n    kiln show rods.yaml --program step",
+    .about = "Examples:\n    kiln show f.jaxpr --width 120\n    kiln show f.jaxpr --stage loops\n    kiln show f.jaxpr --after cse\n    kiln show f.jaxpr --stage optimised --format svg -o f.svg\n    kiln show f.jaxpr -o pictures/\n    kiln show rods.yaml --program step",
     CLI_OPTIONS(options),
     .least = 1,
     .most = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StableHLO text in and out. */
+/* StableHLO and HLO text in and out; programs as graphs. */
 #ifndef KN_HLO_HLO_H
 #define KN_HLO_HLO_H
 
@@ -7,7 +7,7 @@
 #include "ir/ir.h"
 
 /* One comparison of a self-checking module: two results of the program. */
-typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE } kn_hcheck_kind;
+typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE, KN_CHECK_BITS /* zeros have signs */ } kn_hcheck_kind;
 typedef struct kn_hcheck {
     kn_hcheck_kind kind;
     uint32_t got, want; /* outputs of the program */
@@ -39,8 +39,15 @@ kiln_status kn_hlo_text_parse(kiln_ctx *ctx, const char *text, size_t n, const c
  * Errors: KILN_UNSUPPORTED a type or primitive without a form, a constant without a value; KILN_NOMEM. */
 kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t);
 
-/* Appends a program as HLO text; `optimised` writes names and signatures as compiled HLO has them, and calls of functions named
- * fused_.. as fusions. Errors: as kn_hlo_print_stablehlo. */
-kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *p, bool optimised, kn_text *t);
+/* Appends a program as HLO text. Errors: as kn_hlo_print_stablehlo. */
+enum {
+    KN_HLO_OPTIMISED = 1u << 0, /* names and signatures as compiled HLO has them, calls of functions named fused_.. as fusions */
+    KN_HLO_BRIEF = 1u << 1      /* the entry alone, without places and the operands of fusions */
+};
+kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *p, unsigned flags, kn_text *t);
+
+/* Appends a program as a graph in Graphviz's language (hlo/dot.c); `brief` leaves parameters out; `nboxes` (may be NULL) is
+ * told how many boxes there are. Errors: KILN_NOMEM; KILN_UNSUPPORTED bodies nested too deep. */
+kiln_status kn_dot_print(kiln_ctx *ctx, const kn_prog *p, bool brief, kn_text *t, uint32_t *nboxes);
 
 #endif

@@ -33,6 +33,7 @@ typedef struct kn_hprint {
     kn_arena *arena;
     const kn_mmodule *m;
     bool optimised; /* names with %, signatures, fusions */
+    bool brief;
     kiln_status status;
     uint32_t next_id;
     KN_VEC(kn_hcomp *) comps; /* finished ones in the order of the text */

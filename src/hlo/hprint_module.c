@@ -290,13 +290,15 @@ static void put_inst(const kn_hprint *p, kn_text *t, kn_hcomp *c, uint32_t k)
     put_name(p, t, i->name);
     kn_text_printf(t, " = %s %s(", i->shape, i->opcode);
     if (i->literal) kn_text_add(t, i->literal);
-    for (uint32_t n = 0; !i->literal && n < i->nin; n++) {
+    bool hidden = p->brief && strcmp(i->opcode, "fusion") == 0;
+    if (hidden) kn_text_add(t, "...");
+    for (uint32_t n = 0; !i->literal && !hidden && n < i->nin; n++) {
         if (n) kn_text_add(t, ", ");
         put_name(p, t, c->inst.v[i->in[n]].name);
     }
     kn_text_char(t, ')');
     kn_text_add(t, i->attrs);
-    put_loc(t, i->loc);
+    if (!p->brief) put_loc(t, i->loc);
     kn_text_char(t, '\n');
 }
 
@@ -356,17 +358,17 @@ static void put_header(const kn_hprint *p, kn_text *t)
     kn_text_printf(t, ")->%s}\n\n", c->inst.n ? c->inst.v[c->root].shape : "()");
 }
 
-kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *prog, bool optimised, kn_text *t)
+kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *prog, unsigned flags, kn_text *t)
 {
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);
     kiln_status s = kn_export_program(ctx, &arena, prog, &m);
     if (s == KILN_OK) {
-        kn_hprint p = {.ctx = ctx, .arena = &arena, .m = m, .optimised = optimised};
+        kn_hprint p = {.ctx = ctx, .arena = &arena, .m = m, .optimised = flags & KN_HLO_OPTIMISED, .brief = flags & KN_HLO_BRIEF};
         s = kn_hmodule(&p);
-        if (s == KILN_OK) put_header(&p, t);
-        for (uint32_t i = 0; s == KILN_OK && i < p.comps.n; i++) {
+        if (s == KILN_OK && !p.brief) put_header(&p, t);
+        for (uint32_t i = p.brief && p.comps.n ? p.comps.n - 1 : 0; s == KILN_OK && i < p.comps.n; i++) {
             put_comp(&p, t, p.comps.v[i], i + 1 == p.comps.n);
             if (i + 1 < p.comps.n) kn_text_char(t, '\n');
             s = p.status;

@@ -105,15 +105,20 @@ static void hold_text(kn_layout *l, unsigned char kind, const char *s, size_t n)
 
 void kn_layout_text(kn_layout *l, const char *s, size_t n)
 {
+    if (l->muted) return;
     if (l->queue.n == 0) emit(l, s, n); /* nothing waits */
     else hold_text(l, TEXT, s, n);
 }
 
 void kn_layout_word(kn_layout *l, const char *s) { kn_layout_text(l, s, strlen(s)); }
-void kn_layout_break(kn_layout *l, const char *flat) { hold_text(l, BREAK, flat, strlen(flat)); }
+void kn_layout_break(kn_layout *l, const char *flat)
+{
+    if (!l->muted) hold_text(l, BREAK, flat, strlen(flat));
+}
 
 void kn_layout_open(kn_layout *l)
 {
+    if (l->muted) return;
     if (!kn_push(&l->arena, &l->open, l->passed + l->queue.n)) l->failed = true;
     hold(l, (kn_layout_token){.kind = OPEN, .start = l->held_columns, .flat = SIZE_MAX});
     advance(l);
@@ -121,7 +126,7 @@ void kn_layout_open(kn_layout *l)
 
 void kn_layout_close(kn_layout *l)
 {
-    if (l->failed) return;
+    if (l->failed || l->muted) return;
     size_t number = l->open.v[--l->open.n];
     if (number >= l->passed) {
         kn_layout_token *t = &l->queue.v[number - l->passed];
@@ -133,6 +138,7 @@ void kn_layout_close(kn_layout *l)
 
 void kn_layout_nest(kn_layout *l, int by)
 {
+    if (l->muted) return;
     hold(l, (kn_layout_token){.kind = NEST, .by = by});
     advance(l);
 }

@@ -28,6 +28,7 @@ typedef struct kn_layout {
     KN_VEC(size_t) open; /* groups of the input that are not closed, as token numbers */
     KN_VEC(bool) modes;  /* groups of the output that are not closed: broken? */
     bool failed;         /* out of memory */
+    bool muted;          /* what comes in is dropped: of a group all or nothing */
 } kn_layout;
 
 /* `width` 0 is unlimited. Text is appended to `out`. */

@@ -17,7 +17,7 @@ typedef struct printer {
     kn_arena arena;
     kn_layout layout;
     kn_shared shared;
-    bool old; /* dialect */
+    bool old, brief; /* style */
     uint32_t n_names;       /* letters given out */
     uint32_t *taken, n_taken; /* letters that shared bodies have as names, rising; those still to come */
     uint32_t n_calls;
@@ -33,7 +33,7 @@ typedef struct body {
 
 static kiln_status print_body(printer *p, body *b);
 
-static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, bool old, unsigned width, kn_text *out);
+static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, kn_print_style style, kn_text *out);
 
 /* ---- values ---- */
 
@@ -79,7 +79,7 @@ kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out)
         break;
     case KN_P_JAXPR: {
         enum { PYTHON_WIDTH = 80 }; /* inside a value a body is str(jaxpr), whatever the width of the text around it */
-        return print_apart(ctx, p->jaxpr, false, false, PYTHON_WIDTH, out);
+        return print_apart(ctx, p->jaxpr, false, (kn_print_style){.width = PYTHON_WIDTH}, out);
     }
     }
     return KILN_OK;
@@ -259,21 +259,84 @@ static kiln_status print_value(printer *p, const kn_param *v, body *called)
     return KILN_OK;
 }
 
-static bool shows(const printer *p, const kn_param_spec *s, const kn_param *v)
+bool kn_param_shows(const kn_param_spec *s, const kn_param *v, bool old_dialect)
 {
     if (s->flags & KN_PARAM_RULE) return false;
     bool implied = s->flags & (KN_PARAM_FROM_RESULT | KN_PARAM_INTERNAL);
-    if (implied) return p->old && v->kind != KN_P_NONE;
+    if (implied) return old_dialect && v->kind != KN_P_NONE;
     if ((s->flags & KN_PARAM_HIDE_NONE) && v->kind == KN_P_NONE) return false;
-    return p->old || !((s->flags & KN_PARAM_HIDE_EMPTY) && (v->kind == KN_P_INTS || v->kind == KN_P_TUPLE) && v->n == 0);
+    return old_dialect || !((s->flags & KN_PARAM_HIDE_EMPTY) && (v->kind == KN_P_INTS || v->kind == KN_P_TUPLE) && v->n == 0);
+}
+
+/* ---- brief parameters: one alone stays, a call keeps its name, of loops and branches the bodies are left out ---- */
+
+typedef enum shown { WHOLE, BODY_LEFT_OUT, LEFT_OUT } shown;
+
+typedef struct briefly {
+    uint32_t n;        /* parameters that show */
+    bool loop, named;
+} briefly;
+
+static briefly look(const printer *p, const kn_eqn *e)
+{
+    briefly b = {0};
+    bool body = false, name = false;
+    for (uint32_t i = 0; i < e->prim->nparams; i++) {
+        const kn_param_spec *s = &e->prim->params[i];
+        const kn_param *v = &e->params[i];
+        bool is_name = strcmp(s->name, "name") == 0, shows = kn_param_shows(s, v, p->old);
+        name |= is_name;
+        b.named |= is_name && shows && v->kind != KN_P_NONE;
+        body |= v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
+        b.n += shows;
+    }
+    b.loop = body && !name;
+    b.named &= b.n > 1;
+    return b;
+}
+
+static shown how(const printer *p, const briefly *b, const char *name, const kn_param *v)
+{
+    bool body = v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
+    if (!p->brief) return WHOLE;
+    if (b->loop) return body ? BODY_LEFT_OUT : *name == '_' ? LEFT_OUT : WHOLE;
+    if (b->named) return strcmp(name, "name") == 0 ? WHOLE : LEFT_OUT;
+    return b->n > 1 || body ? LEFT_OUT : WHOLE;
+}
+
+/* Nothing is written, but variables get the names that they have in the whole text. */
+static kiln_status pass_over(printer *p, const kn_param *v, body *called)
+{
+    bool muted = p->layout.muted;
+    p->layout.muted = true;
+    kiln_status s = print_value(p, v, called);
+    p->layout.muted = muted;
+    return s;
+}
+
+static void left_out(printer *p, const kn_param *v)
+{
+    if (v->kind == KN_P_JAXPR) {
+        kn_layout_word(&p->layout, "{...}");
+        return;
+    }
+    kn_layout_word(&p->layout, "(");
+    for (uint32_t i = 0; i < v->n; i++) kn_layout_word(&p->layout, i ? ", {...}" : "{...}");
+    kn_layout_word(&p->layout, v->n == 1 ? ",)" : ")");
 }
 
 static kiln_status print_params(printer *p, const kn_eqn *e, body *called)
 {
     kn_layout *l = &p->layout;
-    bool any = false;
+    bool any = false, rest = false;
+    const briefly b = look(p, e);
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
-        if (!shows(p, &e->prim->params[i], &e->params[i])) continue;
+        const kn_param *v = &e->params[i];
+        if (!kn_param_shows(&e->prim->params[i], v, p->old)) continue;
+        const shown s = how(p, &b, e->prim->params[i].name, v);
+        if (s != WHOLE) KILN_TRY(pass_over(p, v, called));
+        rest |= s == LEFT_OUT && !b.loop;
+        if (s == LEFT_OUT) continue;
         if (!any) {
             kn_layout_open(l);
             kn_layout_nest(l, 2);
@@ -283,9 +346,14 @@ static kiln_status print_params(printer *p, const kn_eqn *e, body *called)
         any = true;
         kn_layout_word(l, e->prim->params[i].name);
         kn_layout_word(l, "=");
-        KILN_TRY(print_value(p, &e->params[i], called));
+        if (s == BODY_LEFT_OUT) left_out(p, v);
+        else KILN_TRY(print_value(p, v, called));
     }
-    if (!any) return KILN_OK;
+    if (!any) {
+        if (rest) kn_layout_word(l, "[...]");
+        return KILN_OK;
+    }
+    if (rest) kn_layout_break(l, " "), kn_layout_word(l, "...");
     kn_layout_nest(l, -2);
     kn_layout_break(l, "");
     kn_layout_word(l, "]");
@@ -350,6 +418,7 @@ static kiln_status print_all(printer *p, const kn_jaxpr *j, bool is_program)
     body b;
     KILN_TRY(kn_shared_find(p->ctx, &p->arena, j, &p->shared));
     KILN_TRY(take_letters(p));
+    p->layout.muted = p->brief;
     for (uint32_t i = 0; i < p->shared.bodies.n; i++) {
         kn_layout_word(&p->layout, "let ");
         kn_layout_word(&p->layout, p->shared.names.v[i]);
@@ -359,17 +428,18 @@ static kiln_status print_all(printer *p, const kn_jaxpr *j, bool is_program)
         kn_layout_word(&p->layout, " in");
         kn_layout_break(&p->layout, " "); /* in no group: always a new line */
     }
+    p->layout.muted = false;
     KILN_TRY(body_begin(p, j, &b));
     if (is_program) find_unread(&b);
     return print_body(p, &b);
 }
 
-static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, bool old, unsigned width, kn_text *out)
+static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program, kn_print_style style, kn_text *out)
 {
-    printer p = {.ctx = ctx, .old = old};
+    printer p = {.ctx = ctx, .old = style.old, .brief = style.brief};
     kn_arena_init(&p.arena, &ctx->alloc);
     kn_text_init(&p.piece, &ctx->alloc);
-    kn_layout_init(&p.layout, &ctx->alloc, width, out);
+    kn_layout_init(&p.layout, &ctx->alloc, style.width, out);
     kiln_status status = print_all(&p, j, is_program);
     bool ok = kn_layout_fini(&p.layout) && !p.piece.failed;
     kn_text_fini(&p.piece);
@@ -377,9 +447,12 @@ static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program
     return status == KILN_OK && !ok ? kn_nomem(ctx) : status;
 }
 
-kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, bool old_dialect, kn_text *out)
+kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, kn_print_style style, kn_text *out)
 {
-    return print_apart(ctx, j, true, old_dialect, width, out);
+    kn_fpmode mode = kn_fpmode_enter();
+    kiln_status status = print_apart(ctx, j, true, style, out);
+    kn_fpmode_leave(mode);
+    return status;
 }
 
 kiln_status kiln_prog_print(kiln_ctx *ctx, const kiln_prog *p, unsigned width, char **text, size_t *n)
@@ -388,9 +461,7 @@ kiln_status kiln_prog_print(kiln_ctx *ctx, const kiln_prog *p, unsigned width, c
     *text = NULL;
     *n = 0;
     kn_text_init(&t, &ctx->alloc);
-    kn_fpmode mode = kn_fpmode_enter();
-    kiln_status status = kn_print_jaxpr(ctx, p->main, width, p->old_dialect, &t);
-    kn_fpmode_leave(mode);
+    kiln_status status = kn_print_jaxpr(ctx, p->main, (kn_print_style){.width = width, .old = p->old_dialect}, &t);
     kn_text_char(&t, '\n');
     if (status == KILN_OK && t.failed) status = kn_nomem(ctx);
     if (status == KILN_OK) {

@@ -8,9 +8,16 @@
 
 enum { KN_MAX_NESTING = 256 }; /* bodies within bodies that text may hold */
 
-/* Appends `j` with the definitions of the bodies that it shares; `width` 0 is unlimited. No newline at the end. The old dialect
- * has literals without types, and shows what the new one leaves to the results' types. */
-kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, unsigned width, bool old_dialect, kn_text *out);
+typedef struct kn_print_style {
+    unsigned width; /* 0 is unlimited */
+    bool old;       /* dialect: literals without types; shows what the new one leaves to the results' types */
+    bool brief;     /* a listing to be read by people: parameters are left out, and the definitions of shared bodies; the names are those
+                     * of the whole text */
+} kn_print_style;
+/* Appends `j` with the definitions of the bodies that it shares. No newline at the end. */
+kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, kn_print_style style, kn_text *out);
+/* Does the parameter stand in the text? */
+bool kn_param_shows(const kn_param_spec *s, const kn_param *v, bool old_dialect);
 /* Appends a parameter as Python's str() spells it. */
 kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out);
 

@@ -26,7 +26,7 @@ static kn_ll function(kn_emit *e, uint32_t index)
         e->function = more;
         e->n_functions = n;
     }
-    if (!e->function[index]) e->function[index] = kn_entry_load(e, LLVMGetParam(e->fn, 2), sizeof(void *) * (1 + (uint64_t)index));
+    if (!e->function[index]) e->function[index] = kn_entry_load(e, e->table, sizeof(void *) * (1 + (uint64_t)index));
     return e->function[index];
 }
 
@@ -102,7 +102,7 @@ void kn_emit_routine(kn_emit *e, const kn_lcall *c)
 {
     LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p};
     uint32_t n = c->call.nout + c->call.nin;
-    if (!e->calls) e->calls = kn_entry_load(e, LLVMGetParam(e->fn, 2), offsetof(struct kiln_table, calls));
+    if (!e->calls) e->calls = kn_entry_load(e, e->table, offsetof(struct kiln_table, calls));
     uint64_t at = sizeof(kn_bound) * (uint64_t)c->number;
     kn_ll run = kn_entry_load(e, e->calls, at + offsetof(kn_bound, run)), self = kn_entry_load(e, e->calls, at + offsetof(kn_bound, self));
     kn_ll arrays = kn_entry_room(e, LLVMArrayType2(p, n));

@@ -4,6 +4,7 @@
  *
  *   module.c   the table, target machines, object code
  *   entry.c    prologue and epilogue: floating-point mode, stop flag, clock ticks, pointers loaded once
+ *   range.c    loops that may be split over threads: functions of their own
  *   types.c    element types in memory and in registers, constants, vectors of lanes
  *   flow.c     blocks, loops, while, if, swap
  *   lanes.c    loops in lanes and reductions in lanes
@@ -62,6 +63,8 @@ typedef struct kn_emit {
     LLVMModuleRef m;
     LLVMBuilderRef b;
     kn_ll fn;
+    kn_ll buffers, scratch, table, call; /* the entry's arguments; in a function of a range, what its frame has of them */
+    kn_ll part;                          /* there: scratch of the thread's own */
     kn_bb entry, set_mode; /* loads of pointers go to entry; it ends in a branch once all is emitted */
     kn_val *val;
     kn_ll *ptr;       /* per slot: current pointer, or NULL for scratch that never moved */
@@ -77,6 +80,8 @@ typedef struct kn_emit {
     kn_place_known places[KN_PLACES];
     unsigned next_place;
     unsigned vector_bytes; /* of a native vector */
+    uint32_t *mark, marks; /* range.c */
+    uint32_t ranges;
     /* entry */
     kn_ll old_mode, mode_differs, stop, status, ticks, has_ticks;
     bool failed;
@@ -142,9 +147,15 @@ void kn_neighbours_begin(kn_emit *e, const kn_lblock *body, const kn_ll range[2]
 /* Elements min(max(first, lo), hi) + more of each lane, `first` linear, from whole vectors; NULL: to be loaded otherwise. */
 kn_ll kn_emit_neighbours(kn_emit *e, const kn_linst *in, const kn_val *first, int64_t more, int64_t lo, int64_t hi);
 
+/* ---- range.c ---- */
+void kn_emit_split_loop(kn_emit *e, kn_lv v, const kn_linst *in);
+
 /* ---- flow.c, lanes.c ---- */
 void kn_emit_block(kn_emit *e, const kn_lblock *b);
 void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in);
+/* Of such a loop the iterations lo..hi, one at least; lo lies at a multiple of the width from its start. */
+void kn_emit_vector_range(kn_emit *e, kn_lv v, const kn_linst *in, kn_ll lo, kn_ll hi);
+void kn_emit_plain_range(kn_emit *e, const kn_linst *in, kn_ll lo, kn_ll hi); /* one by one, without carries */
 void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in);
 kn_bb kn_block_new(kn_emit *e);
 kn_bb kn_here(kn_emit *e); /* block being filled */
@@ -154,6 +165,7 @@ void kn_incoming(kn_ll phi, kn_ll v, kn_bb from);
 
 /* ---- entry.c ---- */
 void kn_emit_prologue(kn_emit *e);
+void kn_emit_declare(kn_emit *e, const char *name, LLVMTypeRef type); /* a function, to be filled */
 void kn_emit_epilogue(kn_emit *e);
 kn_ll kn_emit_stopped(kn_emit *e); /* i1: the stop flag is set */
 void kn_emit_cancelled(kn_emit *e);

@@ -47,6 +47,7 @@ static void stamp(kn_emit *e);
 void kn_emit_prologue(kn_emit *e)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c), i64 = LLVMInt64TypeInContext(e->c), ptr = LLVMPointerTypeInContext(e->c, 0);
+    e->buffers = LLVMGetParam(e->fn, 0), e->scratch = LLVMGetParam(e->fn, 1), e->table = LLVMGetParam(e->fn, 2);
     e->entry = kn_block_new(e);
     kn_enter(e, e->entry);
     e->old_mode = LLVMBuildAlloca(e->b, i32, "");
@@ -55,7 +56,7 @@ void kn_emit_prologue(kn_emit *e)
     e->mode_differs = LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, MODE_DEFAULT), "");
     /* A call that is NULL becomes an empty one of our own. */
     kn_ll none = room(e, LLVMArrayType2(i64, sizeof(kiln_call) / 8)), given = LLVMGetParam(e->fn, 3);
-    kn_ll frame = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, given, ""), none, given, "");
+    kn_ll frame = e->call = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, given, ""), none, given, "");
     kn_ll stop = LLVMBuildLoad2(e->b, ptr, field(e, frame, offsetof(kiln_call, stop)), "");
     e->stop = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, stop, ""), room(e, LLVMInt8TypeInContext(e->c)), stop, "");
     e->status = field(e, frame, offsetof(kiln_call, status));

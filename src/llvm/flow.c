@@ -145,10 +145,20 @@ static void body_repeated(kn_emit *e, const kn_lblock *body, state *s, kn_ll lo,
     state_incoming(s, s->v, last, latch);
 }
 
+void kn_emit_plain_range(kn_emit *e, const kn_linst *in, kn_ll lo, kn_ll hi)
+{
+    state s;
+    if (state_init(e, &s, in->region, NULL, 0)) body_repeated(e, &in->region->blocks[0], &s, lo, hi, false);
+}
+
 static void emit_loop(kn_emit *e, kn_lv v, const kn_linst *in)
 {
     const kn_lregion *r = in->region;
     const kn_lblock *body = &r->blocks[0];
+    if (r->cost) {
+        kn_emit_split_loop(e, v, in);
+        return;
+    }
     if (r->width > 1) {
         kn_emit_vector_loop(e, v, in);
         return;

@@ -185,16 +185,10 @@ static void run_known(span *s, int64_t lo, uint64_t n, unsigned w)
 }
 
 /* `full`: a multiple of w, and not empty. */
-static void run(span *s, kn_ll lo, kn_ll hi, bool full)
+static void run_between(span *s, kn_ll lo, kn_ll hi, bool full)
 {
     kn_emit *e = s->e;
     unsigned w = s->r->width;
-    kn_neighbours_begin(e, &s->r->blocks[0], (kn_ll[]){lo, hi});
-    if (LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi)) {
-        int64_t a = LLVMConstIntGetSExtValue(lo), b = LLVMConstIntGetSExtValue(hi);
-        if (b > a) run_known(s, a, (uint64_t)b - (uint64_t)a, w);
-        return;
-    }
     if (full) {
         whole_steps(s, lo, hi, w);
         return;
@@ -209,12 +203,36 @@ static void run(span *s, kn_ll lo, kn_ll hi, bool full)
     if (w > 1) when(s, LLVMBuildICmp(e->b, LLVMIntNE, rest, zero, ""), tail_part, args, w);
 }
 
+static void run(span *s, kn_ll lo, kn_ll hi, bool full)
+{
+    kn_neighbours_begin(s->e, &s->r->blocks[0], (kn_ll[]){lo, hi});
+    if (!LLVMIsAConstantInt(lo) || !LLVMIsAConstantInt(hi)) {
+        run_between(s, lo, hi, full);
+        return;
+    }
+    int64_t a = LLVMConstIntGetSExtValue(lo), b = LLVMConstIntGetSExtValue(hi);
+    if (b > a) run_known(s, a, (uint64_t)b - (uint64_t)a, s->r->width);
+}
+
 void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in)
 {
     const kn_lregion *r = in->region;
     kn_loops_vary(e->l, v, e->varying);
     span s = {.e = e, .r = r, .w = r->width};
     run(&s, kn_scalar_of(e, r->lo), kn_scalar_of(e, r->hi), false);
+}
+
+void kn_emit_vector_range(kn_emit *e, kn_lv v, const kn_linst *in, kn_ll lo, kn_ll hi)
+{
+    const kn_lregion *r = in->region;
+    kn_ll first = kn_scalar_of(e, r->lo), last = kn_scalar_of(e, r->hi);
+    kn_loops_vary(e->l, v, e->varying);
+    span s = {.e = e, .r = r, .w = r->width};
+    bool known = LLVMIsAConstantInt(first) && LLVMIsAConstantInt(last);
+    uint64_t n = known ? (uint64_t)LLVMConstIntGetSExtValue(last) - (uint64_t)LLVMConstIntGetSExtValue(first) : 0;
+    kn_neighbours_begin(e, &r->blocks[0], (kn_ll[]){first, last});
+    e->near.end = e->near.lo + (int64_t)(n - n % r->width);
+    run_between(&s, lo, hi, known && n % r->width == 0);
 }
 
 /* ---- reductions ---- */

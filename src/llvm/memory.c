@@ -11,17 +11,17 @@ kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot)
     if (e->ptr[slot]) return e->ptr[slot];
     LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
     switch (s->kind) {
-    case KN_SLOT_INPUT: return e->ptr[slot] = kn_entry_load(e, LLVMGetParam(e->fn, 0), sizeof(void *) * (uint64_t)s->index);
+    case KN_SLOT_INPUT: return e->ptr[slot] = kn_entry_load(e, e->buffers, sizeof(void *) * (uint64_t)s->index);
     case KN_SLOT_OUTPUT:
-        return e->ptr[slot] = kn_entry_load(e, LLVMGetParam(e->fn, 0), sizeof(void *) * ((uint64_t)e->l->n_inputs + s->index));
+        return e->ptr[slot] = kn_entry_load(e, e->buffers, sizeof(void *) * ((uint64_t)e->l->n_inputs + s->index));
     case KN_SLOT_CONST:
-        if (!e->consts) e->consts = kn_entry_load(e, LLVMGetParam(e->fn, 2), 0);
+        if (!e->consts) e->consts = kn_entry_load(e, e->table, 0);
         return e->ptr[slot] = kn_entry_load(e, e->consts, sizeof(void *) * (uint64_t)s->index);
     default: break;
     }
     /* Not kept: where it is used, the offset becomes part of the address. */
     kn_ll offset = kn_int(e, 64, s->offset);
-    return LLVMBuildGEP2(e->b, byte, LLVMGetParam(e->fn, 1), &offset, 1, "");
+    return LLVMBuildGEP2(e->b, byte, s->part ? e->part : e->scratch, &offset, 1, "");
 }
 
 static kn_ll offset_by(kn_emit *e, kn_ll p, LLVMTypeRef t, kn_ll index) { return LLVMBuildGEP2(e->b, t, p, &index, 1, ""); }
@@ -45,7 +45,7 @@ kn_ll kn_address(kn_emit *e, const kn_linst *in, kn_ll base, int64_t offset)
     unsigned bytes = kn_bytes(in->dtype);
     uint64_t moved = (uint64_t)offset * bytes;
     bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH;
-    kn_ll p = scratch ? LLVMGetParam(e->fn, 1) : kn_slot_pointer(e, in->slot);
+    kn_ll p = !scratch ? kn_slot_pointer(e, in->slot) : e->l->slots.v[in->slot].part ? e->part : e->scratch;
     if (scratch) moved += e->l->slots.v[in->slot].offset;
     if (base) p = place_of(e, p, base, kn_memory_type(e, in->dtype, 0), bytes);
     return moved ? offset_by(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, moved)) : p;

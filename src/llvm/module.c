@@ -99,10 +99,9 @@ static void attribute(kn_emit *e, const char *name, const char *value)
     LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, a);
 }
 
-static void declare_entry(kn_emit *e)
+void kn_emit_declare(kn_emit *e, const char *name, LLVMTypeRef type)
 {
-    LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p, p};
-    e->fn = LLVMAddFunction(e->m, "kiln_entry", LLVMFunctionType(LLVMInt32TypeInContext(e->c), params, 4, false));
+    e->fn = LLVMAddFunction(e->m, name, type);
     const char *nounwind = "nounwind", *bits = e->vector_bytes == 64 ? "512" : "256";
     unsigned kind = LLVMGetEnumAttributeKindForName(nounwind, strlen(nounwind));
     LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->c, kind, 0));
@@ -119,7 +118,8 @@ static bool emit_all(kn_emit *e)
     e->varying = kn_emit_new(e, l->inst.n, 1);
     e->slot_loads = kn_emit_new(e, l->slots.n, 1);
     if (e->failed) return false;
-    declare_entry(e);
+    LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p, p};
+    kn_emit_declare(e, "kiln_entry", LLVMFunctionType(LLVMInt32TypeInContext(e->c), params, 4, false));
     kn_emit_prologue(e);
     kn_emit_block(e, &l->top);
     kn_emit_epilogue(e);

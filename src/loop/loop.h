@@ -19,6 +19,10 @@
  *          Each trip first asks the call's stop flag; if set, the loop ends and the entry's status is KILN_CANCELLED.
  *   if     selector i32 in 0..n-1 (out of range: the last block); every block yields the results. No params.
  *
+ * A loop without carries may say `split`: its iterations touch no memory that another one writes, but for slots that each thread has
+ * of its own (`part`). It stands in no other loop that is split, holds no call, swap, point, copy or tick, and no slot of a part is used
+ * outside of such loops.
+ *
  * A routine on whole arrays (prim/routine.h) is called by
  *   call   name, integers, slots written, slots read, and a slot of scratch for its workspace where it needs one. Not in lanes.
  *
@@ -64,6 +68,7 @@ typedef struct kn_lregion {
     kn_lv lo, hi;     /* loop, lanes: i64 */
     kn_lv selector;   /* if: i32 */
     uint32_t width;   /* loop: 0 or W; lanes: W */
+    int64_t cost;     /* loop: 0, or it may be split over threads, and this is the cost of one iteration (split.c) */
     int64_t block;    /* lanes */
     kn_sop acc;       /* lanes */
     kn_scalar identity; /* lanes; of the result's dtype */
@@ -97,6 +102,7 @@ typedef struct kn_slot {
     kiln_dtype dtype;
     int64_t elements;
     size_t offset; /* SCRATCH: bytes from the start of scratch, a multiple of 64 */
+    bool part;     /* SCRATCH: every thread has its own; the offset is from the start of its part */
 } kn_slot;
 
 typedef struct kn_loops {
@@ -104,7 +110,8 @@ typedef struct kn_loops {
     KN_VEC(kn_linst) inst; /* [0] is unused */
     KN_VEC(kn_slot) slots;
     kn_lblock top;
-    size_t scratch_bytes;
+    size_t scratch_bytes; /* of all threads together; behind it part_bytes for each of them */
+    size_t part_bytes;
     KN_VEC(const kn_lcall *) calls; /* by number */
     uint32_t n_inputs, n_outputs, n_consts;
     uint32_t n_scopes; /* ticks */
@@ -114,11 +121,16 @@ typedef struct kn_loops {
     bool ticks;
     /* counts */
     uint32_t nests, time_loops, copies, exit_copies;
+    uint32_t splits; /* loops that may be split */
 } kn_loops;
 
 kiln_status kn_loops_print(kiln_ctx *ctx, const kn_loops *l, char **text, size_t *n); /* freed with kiln_text_free */
 kiln_status kn_loops_parse(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_loops **out);
 kiln_status kn_loops_verify(kiln_ctx *ctx, const kn_loops *l);
+
+/* Finds the loops that may and that pay to be split over threads, and makes such loops of long reductions. `donated` as below; `least`:
+ * the cost from which on it pays, 0 for the usual one. Changes only how loops run, never what they compute. */
+kiln_status kn_loops_split(kiln_ctx *ctx, kn_loops *l, const bool *donated, double least);
 
 /* Lowered, optimised program -> loops. */
 typedef struct kn_loop_options {
@@ -126,6 +138,7 @@ typedef struct kn_loop_options {
     unsigned register_elements; /* arrays of at most so many elements live in registers */
     bool no_fusion;
     bool ticks;
+    double split_cost; /* loops that cost so much may be split; 0: the usual */
     const bool *donated; /* per input, or NULL */
     /* Told of every value of an elementwise equation that is not computed where it is read only: those stored by one nest have one
      * number, from 1; 0 is one that lives in registers. May be NULL. */

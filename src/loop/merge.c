@@ -5,6 +5,7 @@
  * Two loops of equal constant bounds may be merged when every array that one of them writes and the other touches is accessed, in
  * both, within the row alone: at indices iv * S + r, 0 <= r < S, S the same for all accesses. Instructions between the loops that
  * depend on neither move before the first. Cost: linear in instructions for each level of loops. */
+#include "loop/alias.h"
 #include "loop/maker.h"
 
 /* LEAST_ROW: trips inside a row that make up for a vector loop over rows run one by one. Programs with more slots are left alone, since
@@ -57,53 +58,6 @@ static uint32_t home_of(const merger *g, uint32_t s)
 {
     while (g->class[s] != s) s = g->class[s];
     return s;
-}
-
-static void join(merger *g, uint32_t a, uint32_t b) { g->class[home_of(g, b)] = home_of(g, a); }
-
-static void look_at_block(merger *g, const kn_lblock *b)
-{
-    for (uint32_t i = 0; i < b->inst.n; i++) {
-        const kn_linst *in = inst(g, b->inst.v[i]);
-        bool two = in->op == KN_L_SWAP || in->op == KN_L_POINT || in->op == KN_L_COPY || in->op == KN_L_SAME;
-        if (in->op == KN_L_LOAD || in->op == KN_L_STORE) g->mention[in->slot]++;
-        if (two) {
-            g->fixed[in->slot] = g->fixed[in->slot2] = true;
-            if (in->op == KN_L_POINT || in->op == KN_L_SWAP) join(g, in->slot, in->slot2);
-            if (in->op == KN_L_SWAP && in->index) {
-                g->fixed[in->index - 1] = true;
-                join(g, in->slot, in->index - 1);
-            }
-        }
-        if (in->op == KN_L_CALL) {
-            for (uint32_t k = 0; k < in->call->call.nout + in->call->call.nin; k++) g->fixed[in->call->slots[k]] = true;
-            if (in->call->work) g->fixed[in->call->work - 1] = true;
-        }
-        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) look_at_block(g, &in->region->blocks[k]);
-    }
-}
-
-/* Slots that may be one memory are one class: outputs in the memory of donated inputs, pointers that are exchanged or shared. */
-static void find_classes(merger *g)
-{
-    uint32_t first = UINT32_MAX;
-    bool donated = false;
-    for (uint32_t s = 0; s < g->l->slots.n; s++) g->class[s] = s;
-    for (uint32_t s = 0; s < g->l->slots.n; s++) {
-        const kn_slot *slot = &g->l->slots.v[s];
-        donated = donated || (slot->kind == KN_SLOT_INPUT && g->m->o.donated && g->m->o.donated[slot->index]);
-    }
-    for (uint32_t s = 0; s < g->l->slots.n; s++) {
-        const kn_slot *slot = &g->l->slots.v[s];
-        bool given = slot->kind == KN_SLOT_INPUT && g->m->o.donated && g->m->o.donated[slot->index];
-        if (!donated || !(given || slot->kind == KN_SLOT_OUTPUT)) continue;
-        if (first == UINT32_MAX) first = s;
-        else join(g, first, s);
-    }
-    for (uint32_t s = 0; s < g->l->slots.n; s++) /* two slots of one output */
-        for (uint32_t t = 0; t < s && g->l->slots.v[s].kind == KN_SLOT_OUTPUT; t++)
-            if (g->l->slots.v[t].kind == KN_SLOT_OUTPUT && g->l->slots.v[t].index == g->l->slots.v[s].index) join(g, t, s);
-    look_at_block(g, &g->l->top);
 }
 
 /* ---- what a loop does ---- */
@@ -519,15 +473,15 @@ void merge_loops(maker *m)
 {
     merger *g = KN_NEW(&m->temp, merger);
     if (m->status != KILN_OK || m->o.no_fusion || m->l->slots.n > MOST_SLOTS || !MAKER_TRY_MEM(m, g)) return;
-    uint32_t slots = m->l->slots.n + 1;
     *g = (merger){.m = m, .l = m->l, .n_values = m->l->inst.n};
-    g->class = KN_NEWN(&m->temp, uint32_t, slots);
-    g->mention = KN_NEWN(&m->temp, uint32_t, slots);
-    g->fixed = KN_NEWN(&m->temp, bool, slots);
+    kn_aliases a;
+    if (!MAKER_TRY_MEM(m, kn_aliases_find(&m->temp, m->l, m->o.donated, &a))) return;
+    g->class = a.class;
+    g->mention = a.mention;
+    g->fixed = a.fixed;
     g->memo = KN_NEWN(&m->temp, affine, g->n_values);
     g->stamp = KN_NEWN(&m->temp, uint32_t, g->n_values);
-    if (!MAKER_TRY_MEM(m, g->class && g->mention && g->fixed && g->memo && g->stamp)) return;
-    find_classes(g);
+    if (!MAKER_TRY_MEM(m, g->memo && g->stamp)) return;
     merge_block(g, &m->l->top, 0);
     if (m->status == KILN_OK) pack_scratch(g);
 }

@@ -328,6 +328,12 @@ static kiln_status loop(parser *p, kn_lblock *outer, kn_linst *in)
     bool yes;
     KILN_TRY(accept(p, "width", &yes));
     if (yes) KILN_TRY(small(p, "a width", &in->region->width));
+    KILN_TRY(accept(p, "split", &yes));
+    uint64_t cost = 0;
+    if (yes) KILN_TRY(integer(p, INT64_MAX, "a cost", &cost));
+    if (yes && cost == 0) return FAIL(p, "at least 1", "a loop that is split costs nothing");
+    in->region->cost = (int64_t)cost;
+    p->l->splits += yes;
     KILN_TRY(carries(p, outer, in->region));
     return block(p, &in->region->blocks[0]);
 }
@@ -682,8 +688,10 @@ static kiln_status slot_line(parser *p)
     KILN_TRY(integer(p, INT64_MAX, "a number of elements", &n));
     s.elements = (int64_t)n;
     KILN_TRY(expect(p, "]"));
-    while (s.kind <= KN_SLOT_SCRATCH && !is(p, kinds[s.kind])) s.kind++;
-    if (s.kind > KN_SLOT_SCRATCH) return unexpected(p, "input, output, constant or scratch");
+    s.part = is(p, "part");
+    if (s.part) s.kind = KN_SLOT_SCRATCH;
+    while (s.kind <= KN_SLOT_SCRATCH && !s.part && !is(p, kinds[s.kind])) s.kind++;
+    if (s.kind > KN_SLOT_SCRATCH) return unexpected(p, "input, output, constant, scratch or part");
     KILN_TRY(next(p));
     KILN_TRY(integer(p, s.kind == KN_SLOT_SCRATCH ? SIZE_MAX : UINT32_MAX, "an index or an offset", &n));
     if (s.kind == KN_SLOT_SCRATCH) s.offset = n;
@@ -711,10 +719,11 @@ static kiln_status header(parser *p)
             uint32_t *n = is(p, "inputs") ? &l->n_inputs : is(p, "outputs") ? &l->n_outputs : &l->n_consts;
             KILN_TRY(next(p));
             KILN_TRY(small(p, "a number", n));
-        } else if (is(p, "scratch")) {
+        } else if (is(p, "scratch") || is(p, "part")) {
+            size_t *bytes = is(p, "part") ? &l->part_bytes : &l->scratch_bytes;
             KILN_TRY(next(p));
             KILN_TRY(integer(p, SIZE_MAX / 2, "a number of bytes", &scratch));
-            l->scratch_bytes = scratch;
+            *bytes = scratch;
         } else if (is(p, "counts")) {
             KILN_TRY(next(p));
             for (int i = 0; i < 4; i++) KILN_TRY(small(p, "a count", counts[i]));

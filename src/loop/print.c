@@ -155,6 +155,7 @@ static void statement(printer *p, const kn_linst *in)
         kn_text_add(&p->t, "loop ");
         bounds(p, r);
         if (r->width) kn_text_printf(&p->t, " width %u", r->width);
+        if (r->cost) kn_text_printf(&p->t, " split %" PRId64, r->cost);
         carries(p, r, 1);
         block(p, &r->blocks[0]);
         break;
@@ -284,8 +285,9 @@ static void header(printer *p)
 {
     static const char *const kinds[] = {"input", "output", "constant", "scratch"};
     const kn_loops *l = p->l;
-    kn_text_printf(&p->t, "kiln loops\ninputs %u outputs %u constants %u scratch %zu%s\n", l->n_inputs, l->n_outputs, l->n_consts,
-                   l->scratch_bytes, l->ticks ? " ticks" : "");
+    kn_text_printf(&p->t, "kiln loops\ninputs %u outputs %u constants %u scratch %zu", l->n_inputs, l->n_outputs, l->n_consts, l->scratch_bytes);
+    if (l->part_bytes) kn_text_printf(&p->t, " part %zu", l->part_bytes);
+    kn_text_add(&p->t, l->ticks ? " ticks\n" : "\n");
     kn_text_printf(&p->t, "counts %u %u %u %u # nests, time loops, copies, exit copies\n", l->nests, l->time_loops, l->copies,
                    l->exit_copies);
     for (uint32_t i = 0; i < l->n_scopes; i++) {
@@ -301,7 +303,7 @@ static void header(printer *p)
     for (uint32_t i = 0; i < l->slots.n; i++) {
         const kn_slot *s = &l->slots.v[i];
         kn_text_printf(&p->t, "slot %s: %s[%" PRId64 "] %s %zu\n", p->slot[i], kiln_dtype_name(s->dtype), s->elements,
-                       kinds[s->kind], s->kind == KN_SLOT_SCRATCH ? s->offset : s->index);
+                       s->part ? "part" : kinds[s->kind], s->kind == KN_SLOT_SCRATCH ? s->offset : s->index);
     }
 }
 

@@ -21,6 +21,7 @@ typedef struct verifier {
     uint8_t *state, *varying;
     KN_VEC(kn_lv) visible; /* in the order of definition */
     unsigned depth;
+    bool split; /* inside a loop that is split */
 } verifier;
 
 kn_place kn_loops_place(const kn_loops_text *where, uint32_t offset)
@@ -121,6 +122,7 @@ static kiln_status element(verifier *v, kn_lv at, const kn_linst *in)
     CHECK(v, at, in->slot < v->l->slots.n, "slot %u of %u", in->slot, v->l->slots.n);
     const kn_slot *s = &v->l->slots.v[in->slot];
     KILN_TRY(typed(v, at, in->a, KILN_I64, "the index"));
+    CHECK(v, at, !s->part || v->split, "memory of a thread's own outside of loops that are split");
     CHECK(v, at, in->dtype == s->dtype, "an element of type %s in a slot of %s", kiln_dtype_name(in->dtype), kiln_dtype_name(s->dtype));
     const kn_linst *index = &v->l->inst.v[in->a];
     if (index->op == KN_L_CONST)
@@ -135,9 +137,32 @@ static kiln_status two_slots(verifier *v, kn_lv at, const kn_linst *in)
 {
     CHECK(v, at, in->slot < v->l->slots.n && in->slot2 < v->l->slots.n, "slots %u and %u of %u", in->slot, in->slot2, v->l->slots.n);
     const kn_slot *a = &v->l->slots.v[in->slot], *b = &v->l->slots.v[in->slot2];
+    CHECK(v, at, !a->part && !b->part, "memory of a thread's own outside of loops that are split");
     CHECK(v, at, a->dtype == b->dtype && a->elements == b->elements, "slots of %s[%" PRId64 "] and %s[%" PRId64 "]",
           kiln_dtype_name(a->dtype), a->elements, kiln_dtype_name(b->dtype), b->elements);
     return KILN_OK;
+}
+
+static bool share_scratch(const kn_slot *a, const kn_slot *b)
+{
+    if (a->kind != KN_SLOT_SCRATCH || b->kind != KN_SLOT_SCRATCH) return false;
+    const kn_slot *low = a->offset <= b->offset ? a : b, *high = low == a ? b : a;
+    return high->offset - low->offset < (size_t)low->elements * kiln_dtype_bytes(low->dtype);
+}
+
+/* The call's k-th array, or its workspace behind them. */
+static const kn_slot *call_slot(const verifier *v, const kn_lcall *c, uint32_t k)
+{
+    return &v->l->slots.v[k < c->call.nout + c->call.nin ? c->slots[k] : c->work - 1];
+}
+
+static kiln_status call_fits(verifier *v, kn_lv at, const kn_lcall *c, size_t *work_bytes)
+{
+    kiln_status s = c->call.routine->bind(v->ctx, NULL, &c->call, NULL, work_bytes);
+    if (s != KILN_INVALID) return s;
+    char message[KILN_DIAG_TEXT];
+    snprintf(message, sizeof message, "%s", kiln_ctx_error(v->ctx)->message);
+    return fail(v, at, "%.200s", message);
 }
 
 /* What a call writes overlaps nothing else of it: the slots are all different, but that operands may come twice. */
@@ -156,13 +181,16 @@ static kiln_status call(verifier *v, kn_lv at, const kn_linst *in)
     }
     CHECK(v, at, c->number < v->l->calls.n && v->l->calls.v[c->number] == c, "number %u is not its own", c->number);
     size_t bytes, room = 0;
-    KILN_TRY(c->call.routine->bind(v->ctx, NULL, &c->call, NULL, &bytes));
+    KILN_TRY(call_fits(v, at, c, &bytes));
     if (c->work) {
         CHECK(v, at, c->work <= v->l->slots.n && v->l->slots.v[c->work - 1].kind == KN_SLOT_SCRATCH, "the workspace is no scratch");
         const kn_slot *s = &v->l->slots.v[c->work - 1];
         CHECK(v, at, kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &room), "a workspace of %" PRId64 " elements", s->elements);
     }
     CHECK(v, at, room >= bytes, "a workspace of %zu bytes where %zu are needed", room, bytes);
+    for (uint32_t i = 0; i < n + (c->work != 0); i++)
+        for (uint32_t k = 0; k < i && (k < c->call.nout || i == n); k++)
+            CHECK(v, at, !share_scratch(call_slot(v, c, k), call_slot(v, c, i)), "arrays %u and %u share scratch", k, i);
     return KILN_OK;
 }
 
@@ -238,7 +266,7 @@ static kiln_status lane_rules(verifier *v, const kn_lblock *b)
         switch (in->op) {
         case KN_L_STORE: CHECK(v, at, v->varying[in->a], "in lanes, every lane stores to the same element"); break;
         case KN_L_LOOP:
-            CHECK(v, at, r->width <= 1, "a loop in lanes inside code that runs in lanes");
+            CHECK(v, at, r->width <= 1 && !r->cost, "a loop in lanes, or one that is split, inside code that runs in lanes");
             CHECK(v, at, !v->varying[r->lo] && !v->varying[r->hi], "bounds that differ between lanes");
             KILN_TRY(lane_rules(v, &r->blocks[0]));
             break;
@@ -277,8 +305,13 @@ static kiln_status loop(verifier *v, kn_lv at, const kn_linst *in)
     KILN_TRY(bounds(v, at, r));
     if (r->width) KILN_TRY(width(v, at, r->width));
     CHECK(v, at, !r->width || !r->init.n, "a loop of width %u carries values", r->width);
+    CHECK(v, at, r->cost >= 0 && (!r->cost || !r->init.n), "a loop that is split carries values");
+    CHECK(v, at, !r->cost || !v->split, "a loop that is split inside another one");
     KILN_TRY(carries(v, at, r, 1));
+    bool outside = v->split;
+    v->split = v->split || r->cost;
     KILN_TRY(body(v, at, r, r->width, r->init.n));
+    v->split = outside;
     return carried_yields(v, at, r);
 }
 
@@ -353,6 +386,8 @@ static kiln_status instruction(verifier *v, kn_lv at)
 {
     CHECK(v, at, at > 0 && at < v->l->inst.n, "instruction %u of %u", at, v->l->inst.n);
     const kn_linst *in = &v->l->inst.v[at];
+    bool whole = in->op == KN_L_SWAP || in->op == KN_L_POINT || in->op == KN_L_COPY || in->op == KN_L_SAME || in->op == KN_L_CALL || in->op == KN_L_TICK;
+    CHECK(v, at, !whole || !v->split, "inside a loop that is split");
     switch (in->op) {
     case KN_L_CONST: return define(v, at, KN_L_NONE, at);
     case KN_L_SOP: KILN_TRY(operation(v, at, in)); return define(v, at, KN_L_NONE, at);
@@ -406,9 +441,9 @@ static kiln_status slots(verifier *v)
             return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u has index %u of %u", i, s->index, most[s->kind]);
         if (s->kind != KN_SLOT_SCRATCH) continue;
         if (s->offset % 64 || !kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &bytes) ||
-            !kn_add_size(s->offset, bytes, &end) || end > l->scratch_bytes)
+            !kn_add_size(s->offset, bytes, &end) || end > (s->part ? l->part_bytes : l->scratch_bytes))
             return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u of %zu bytes at %zu is no aligned part of %zu bytes of scratch", i,
-                           bytes, s->offset, l->scratch_bytes);
+                           bytes, s->offset, s->part ? l->part_bytes : l->scratch_bytes);
     }
     return KILN_OK;
 }

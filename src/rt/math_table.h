@@ -17,11 +17,24 @@ typedef struct kn_bound {
     const void *self;
 } kn_bound;
 
+/* Iterations lo..hi of a loop that code has set apart: `frame` holds what they need from outside, `part` says whose memory of their own
+ * they use. */
+typedef void (*kn_range)(void *const *frame, int64_t lo, int64_t hi, int64_t part);
+struct kiln_call;
+struct kiln_table;
+/* Runs all of lo..hi, maybe in pieces that are multiples of `unit` long and in several threads; `cost` is of one iteration. */
+typedef void (*kn_split)(const struct kiln_table *t, const struct kiln_call *call, kn_range range, void *const *frame, int64_t lo, int64_t hi,
+                         int64_t unit, int64_t cost);
+
 enum { KN_TABLE_MAX = 256 };
 struct kiln_table {
     const void *const *consts;   /* data of the program's constants */
     kn_function fn[KN_TABLE_MAX]; /* NULL where the target lacks the width */
     const kn_bound *calls;       /* in the order of the program's call statements */
+    kn_split split;
+    double share;     /* what each thread has to do at least, as cost */
+    uint32_t threads; /* of a call that does not say; 0: as many as the process may use */
+    uint32_t parts;   /* that scratch has room for */
 };
 
 /* Index of the routine for `lanes` elements of dtype d (KILN_F32 or KILN_F64), or -1. */

@@ -5,6 +5,7 @@
 #include "run/cached.h"
 #include "run/codegen.h"
 #include "run/exec.h"
+#include "run/pool.h"
 #include "run/stages.h"
 
 #include <stdio.h>
@@ -145,14 +146,27 @@ static kiln_status copy_scopes(kiln_ctx *ctx, kiln_exec *f, const kn_image *imag
     return KILN_OK;
 }
 
-/* Scratch, then the table of buffers. */
-static kiln_status size_frame(kiln_ctx *ctx, kiln_exec *f, size_t scratch_bytes)
+/* Scratch, common and then of each thread; then the table of buffers. */
+static kiln_status size_frame(kiln_ctx *ctx, kiln_exec *f, const kn_image *image)
 {
-    size_t rounded;
-    if (!kn_add_size(scratch_bytes, 63, &rounded) || !kn_add_size(rounded & ~(size_t)63, ((size_t)f->nin + f->nout) * sizeof(void *), &f->frame_bytes))
-        return kn_fail(ctx, KILN_NOMEM, "%zu bytes of scratch", scratch_bytes);
-    f->scratch_bytes = scratch_bytes;
+    size_t common = 0, parts = 0, bytes = image->scratch_bytes;
+    bool fits = kn_add_size(bytes, 63, &common);
+    common &= ~(size_t)63;
+    if (image->part_bytes) fits = fits && kn_mul_size(image->part_bytes, f->table.parts, &parts) && kn_add_size(common, parts, &bytes);
+    fits = fits && kn_add_size(bytes, 63, &common) && kn_add_size(common & ~(size_t)63, ((size_t)f->nin + f->nout) * sizeof(void *), &f->frame_bytes);
+    if (!fits) return kn_fail(ctx, KILN_NOMEM, "%zu bytes of scratch and %zu for each of %u threads", image->scratch_bytes, image->part_bytes, f->table.parts);
+    f->scratch_bytes = bytes;
     return KILN_OK;
+}
+
+/* Loops that may be split ask the pool. */
+static void set_threads(kiln_ctx *ctx, kiln_exec *f, const kn_image *image)
+{
+    f->table.split = kn_pool_split;
+    f->table.share = image->share > 0 ? image->share : KN_POOL_SHARE;
+    f->table.threads = ctx->threads;
+    f->table.parts = image->part_bytes ? kiln_ctx_threads(ctx) : KN_POOL_MOST;
+    if (image->info.splits) kn_pool_enter(ctx);
 }
 
 /* The routines of the program's calls, bound. */
@@ -178,7 +192,8 @@ static kiln_status assemble(kiln_ctx *ctx, kiln_exec *f, const kn_image *image, 
     KILN_TRY(copy_signature(ctx, f, s, donated));
     KILN_TRY(copy_scopes(ctx, f, image));
     KILN_TRY(bind_calls(ctx, f, image));
-    KILN_TRY(size_frame(ctx, f, image->scratch_bytes));
+    set_threads(ctx, f, image);
+    KILN_TRY(size_frame(ctx, f, image));
     void *entry;
     KILN_TRY(kn_code_load(ctx, image->object, image->object_bytes, "kiln_entry", &f->code, &entry));
     memcpy(&f->entry, &entry, sizeof f->entry);
@@ -216,6 +231,7 @@ static void count(kiln_ctx *ctx, const kiln_exec_info *i)
     c->lowered_ops += i->lowered_ops;
     c->time_loops += i->time_loops;
     c->nests += i->nests;
+    c->splits += i->splits;
     c->copies += i->copies;
     c->exit_copies += i->exit_copies;
     c->calls_out += i->calls_out;
@@ -226,16 +242,18 @@ static void count(kiln_ctx *ctx, const kiln_exec_info *i)
 }
 
 static kiln_status image_of(kiln_ctx *ctx, kn_arena *arena, const kn_loops *l, const kn_codegen_result *code, const kiln_exec_info *info,
-                            kn_image *out)
+                            double share, kn_image *out)
 {
     kn_call *calls = KN_NEWN(arena, kn_call, l->calls.n);
     KILN_TRY_MEM(ctx, calls);
     for (uint32_t i = 0; i < l->calls.n; i++) calls[i] = l->calls.v[i]->call;
-    *out = (kn_image){.object = code->object, .object_bytes = code->object_bytes, .scratch_bytes = l->scratch_bytes, .calls = calls,
+    *out = (kn_image){.object = code->object, .object_bytes = code->object_bytes, .scratch_bytes = l->scratch_bytes, .part_bytes = l->part_bytes, .calls = calls,
                       .n_calls = l->calls.n, .scopes = l->scopes, .info = *info};
+    out->share = share;
     kiln_exec_info *i = &out->info;
     i->time_loops = l->time_loops;
     i->nests = l->nests;
+    i->splits = l->splits;
     i->copies = l->copies;
     i->exit_copies = l->exit_copies;
     i->calls_out = code->calls_out;
@@ -251,7 +269,7 @@ static kiln_status load(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s,
     kn_arena temp;
     kn_image image;
     kn_arena_init(&temp, &ctx->alloc);
-    kiln_status status = image_of(ctx, &temp, l, code, info, &image);
+    kiln_status status = image_of(ctx, &temp, l, code, info, o->share, &image);
     if (status == KILN_OK) status = kn_exec_load(ctx, &image, s, o->target, o->donated, out);
     if (status == KILN_OK) count(ctx, &(*out)->info);
     if (status == KILN_OK && o->cached) kn_cache.keep(o->cached, &image);
@@ -319,7 +337,7 @@ kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const
     }
     if (status == KILN_OK) {
         kn_signature s = {types, types + l->n_inputs, l->n_inputs, l->n_outputs, consts, l->n_consts};
-        kn_build_opts o = {.target = r.o.target, .tier = r.o.tier, .donated = r.o.donated};
+        kn_build_opts o = {.target = r.o.target, .tier = r.o.tier, .donated = r.o.donated, .share = kn_split_share(&r)};
         status = kn_exec_build(ctx, l, &s, &o, &(kiln_exec_info){0}, out);
     }
     kn_arena_fini(&temp);

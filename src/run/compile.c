@@ -36,12 +36,14 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
     if (o.register_elements > MOST_REGISTERS)
         return kn_fail(ctx, KILN_INVALID, "compile: %d elements in registers; accepted: 0 to %d, -1", o.register_elements, MOST_REGISTERS);
     if (o.register_elements < 0) o.register_elements = 16;
+    if (!(o.split_cost >= 0)) return kn_fail(ctx, KILN_INVALID, "compile: loops that cost %g are split; accepted: 0 and more", o.split_cost);
     unsigned native = v4 ? 512 : 256;
     *out = (kn_resolved){.o = o};
     out->loops = (kn_loop_options){.vector_bits = o.vector_bits && o.vector_bits < native ? o.vector_bits : native,
                                    .register_elements = (unsigned)o.register_elements,
                                    .no_fusion = o.no_fusion,
                                    .ticks = o.ticks,
+                                   .split_cost = o.split_cost,
                                    .donated = o.donated};
     return KILN_OK;
 }
@@ -187,6 +189,7 @@ static kiln_status from_cache(compile *c, kn_cached *k, const kn_signature *s, k
     i->lower_ms = c->info.lower_ms, i->optimise_ms = c->info.optimise_ms;
     i->n_scopes = c->optimised->scopes.n;
     i->cache = KILN_CACHE_HIT;
+    image.share = kn_split_share(&c->r);
     image.scopes = c->optimised->scopes.v;
     kiln_diag before = c->ctx->error;
     kiln_status status = kn_exec_load(c->ctx, &image, s, c->r.o.target, c->r.o.donated, out);
@@ -205,7 +208,7 @@ static kiln_status to_exec(compile *c, kiln_exec **out)
     c->info.lowered_ops = kn_jaxpr_count(c->optimised->main);
     kn_cached *k = c->dump[0] ? NULL : kn_cache.begin(c->ctx, c->optimised, &c->r); /* all stages are to be dumped */
     c->info.cache = k ? KILN_CACHE_MISS : KILN_CACHE_OFF;
-    kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated,
+    kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated, .share = kn_split_share(&c->r),
                        .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped, .cached = k};
     kiln_status status = k && kn_cache.image(k) ? from_cache(c, k, &s, out) : KILN_OK;
     if (status == KILN_OK && !*out) status = make_loops(c);

@@ -3,6 +3,8 @@
  * with the executable, and a second call at the same time makes one of its own. */
 #include "run/exec.h"
 
+#include "run/pool.h"
+
 kiln_exec *kiln_exec_retain(kiln_exec *f)
 {
     if (f) atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
@@ -77,7 +79,8 @@ static kiln_status check_outputs(kiln_ctx *ctx, const kiln_exec *f, kiln_array *
 
 static kiln_status run(kiln_ctx *ctx, const kiln_exec *f, void **buffers, void *scratch, kiln_array *const *in, kiln_array *const *out)
 {
-    kiln_call call = {0};
+    kiln_call call = {.threads = ctx->threads};
+    if (f->info.splits) kn_pool_enter(ctx);
     for (uint32_t i = 0; i < f->nin; i++) buffers[i] = in[i]->data;
     for (uint32_t i = 0; i < f->nout; i++) buffers[f->nin + i] = out[i]->data;
     int status = f->entry(buffers, scratch, &f->table, &call);

@@ -38,7 +38,8 @@ typedef struct kn_signature {
 /* What an executable is made of besides its signature: from code generation, or from the cache. */
 typedef struct kn_image {
     const void *object; /* relocatable ELF */
-    size_t object_bytes, scratch_bytes;
+    size_t object_bytes, scratch_bytes, part_bytes; /* part_bytes: of scratch for each thread, behind the common ones */
+    double share;         /* of a thread at least (rt/math_table.h); 0: the usual. Not kept in the cache */
     const kn_call *calls; /* by their numbers */
     uint32_t n_calls;
     const char *const *scopes;
@@ -52,6 +53,7 @@ typedef struct kn_build_opts {
     const char *target; /* "x86-64-v3", "x86-64-v4" */
     int tier;           /* 0, 2, or -1: by cost */
     const bool *donated;
+    double share;       /* kn_image.share */
     const char *dump; /* "DIR/003-name-": where stages are written; NULL: nowhere */
     unsigned dumped;  /* stages written there before */
     struct kn_cached *cached; /* keeps what is made; or NULL */

@@ -11,6 +11,8 @@ typedef struct kn_resolved {
     kiln_compile_opts o; /* target is set */
     kn_loop_options loops;
 } kn_resolved;
+/* Where loops are split sooner than usual, threads are content with less. */
+static inline double kn_split_share(const kn_resolved *r) { return r->o.split_cost / 4; }
 kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_resolved *out);
 
 /* One stage of a loops program: "llvm", "asm" or "object". Freed with kiln_text_free. */

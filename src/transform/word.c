@@ -2,6 +2,7 @@
 /* Words: names of transformations with arguments, nested, the outermost first. They are read into a list and applied from its end. */
 #include "transform/transform.h"
 #include "transform/prog.h"
+#include "transform/sparse.h"
 #include "transform/words.h"
 
 #include "prims.gen.h"
@@ -76,6 +77,13 @@ static kiln_status apply_hvp(const kn_rules *r, const kn_jaxpr *j, const word *w
     if (n != 1) return kn_fail(r->ctx, KILN_INVALID, "transform: hvp takes one operand, found '%s'", w->args);
     return kn_hvp(r, j, k[0], out);
 }
+static kiln_status apply_sparse(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
+{
+    uint32_t *k, n;
+    KILN_TRY(indices(r, w, true, &k, &n, NULL));
+    if (n != 1) return kn_fail(r->ctx, KILN_INVALID, "transform: sparse_jacobian takes one operand, found '%s'", w->args);
+    return kn_sparse_jacobian(r, j, k[0], NULL, out);
+}
 static kiln_status apply_jacobian(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
     uint32_t *k, n;
@@ -110,6 +118,7 @@ static const meaning words[] = {
     {"jacrev", apply_jacobian, NULL},
     {"jvp", apply_some, NULL},
     {"linearize", apply_some, NULL},
+    {"sparse_jacobian", apply_sparse, NULL},
     {"sum", NULL, kn_sum_first},
     {"transpose", apply_some, NULL},
     {"value_and_grad", apply_grad, NULL},
@@ -265,7 +274,7 @@ static kiln_status find(const kn_rules *r, const word *w, const meaning **out)
             return KILN_OK;
         }
     return kn_fail(r->ctx, KILN_INVALID,
-                   "transform: no word '%s'; there are checkpoint, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, sum, transpose, value_and_grad, vjp, vmap",
+                   "transform: no word '%s'; there are checkpoint, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, sparse_jacobian, sum, transpose, value_and_grad, vjp, vmap",
                    w->name);
 }
 

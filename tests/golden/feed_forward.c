@@ -71,7 +71,7 @@ static void assert_hlo(kiln_ctx *ctx, const kiln_prog *p, bool optimised, const 
 {
     kn_text t;
     kn_text_init(&t, &ctx->alloc);
-    assert_ok(ctx, kn_hlo_print_hlo(ctx, p, optimised, &t));
+    assert_ok(ctx, kn_hlo_print_hlo(ctx, p, optimised ? KN_HLO_OPTIMISED : 0, &t));
     assert_string_equal(t.s, want);
     kn_text_fini(&t);
 }

@@ -83,7 +83,7 @@ static kn_text print_hlo(kiln_ctx *ctx, const kiln_prog *p)
 {
     kn_text t;
     kn_text_init(&t, &ctx->alloc);
-    assert_ok(ctx, kn_hlo_print_hlo(ctx, p, false, &t));
+    assert_ok(ctx, kn_hlo_print_hlo(ctx, p, 0, &t));
     return t;
 }
 

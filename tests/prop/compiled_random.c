@@ -31,6 +31,8 @@ static void one(kiln_ctx *ctx, uint64_t seed)
     o.vector_bits = bits[rp_below(&r, 5)];
     o.register_elements = rp_below(&r, 3) ? -1 : (int)rp_below(&r, 20);
     o.no_fusion = rp_below(&r, 4) == 0;
+    ctx->threads = rp_below(&r, 2) ? 2 : 1;
+    o.split_cost = ctx->threads == 2 ? 1 : 0;
     kiln_exec *f;
     uint32_t nout = kiln_prog_n_outputs(p);
     assert_ok(ctx, kiln_prog_eval(ctx, p, in, want));
@@ -42,8 +44,8 @@ static void one(kiln_ctx *ctx, uint64_t seed)
             size_t n;
             assert_ok(ctx, kiln_prog_print(ctx, p, 110, &text, &n));
             print_error("%s\n", text);
-            fail_msg("seed %llu: result %u differs (tier %d, vectors of %u bits, %d register elements, fusion %s)", (unsigned long long)seed,
-                     i, o.tier, o.vector_bits, o.register_elements, o.no_fusion ? "off" : "on");
+            fail_msg("seed %llu: result %u differs (tier %d, vectors of %u bits, %d register elements, fusion %s, %u threads)", (unsigned long long)seed,
+                     i, o.tier, o.vector_bits, o.register_elements, o.no_fusion ? "off" : "on", ctx->threads);
         }
         kiln_array_release(want[i]);
         kiln_array_release(got[i]);

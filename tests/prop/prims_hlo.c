@@ -13,7 +13,7 @@ static kn_text print(kiln_ctx *ctx, const kiln_prog *p, form f)
 {
     kn_text t;
     kn_text_init(&t, &ctx->alloc);
-    kiln_status s = f == STABLEHLO ? kn_hlo_print_stablehlo(ctx, p, &t) : kn_hlo_print_hlo(ctx, p, f == HLO_OPTIMISED, &t);
+    kiln_status s = f == STABLEHLO ? kn_hlo_print_stablehlo(ctx, p, &t) : kn_hlo_print_hlo(ctx, p, f == HLO_OPTIMISED ? KN_HLO_OPTIMISED : 0, &t);
     if (s != KILN_OK) {
         char *text;
         size_t n;

@@ -21,12 +21,13 @@ typedef struct options {
     unsigned bits;
     int registers, tier;
     bool no_fusion;
+    unsigned threads; /* that every loop that may be split is split over; 0: loops are left as they are */
     uint32_t donated; /* bit i mod 8: input i may be overwritten, and is where it has the type of an output */
 } options;
 
 static const options option_sets[] = {
-    {512, 16, 0, false, 0},  {256, 16, 2, false, 0xff}, {64, 0, 0, false, 0x55},  {128, 4, 0, true, 0},
-    {512, 0, 2, false, 0x6}, {256, 64, 0, false, 0},    {512, 16, 0, true, 0xf0},
+    {512, 16, 0, false, 2, 0},  {256, 16, 2, false, 0, 0xff}, {64, 0, 0, false, 3, 0x55},   {128, 4, 0, true, 0, 0},
+    {512, 0, 2, false, 2, 0x6}, {256, 64, 0, false, 2, 0},    {512, 16, 0, true, 2, 0xf0},
 };
 enum { N_SETS = sizeof option_sets / sizeof *option_sets };
 
@@ -73,6 +74,8 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     o.register_elements = c->o.registers;
     o.tier = c->o.tier;
     o.no_fusion = c->o.no_fusion;
+    o.split_cost = c->o.threads ? 1 : 0;
+    c->ctx->threads = c->o.threads;
     for (uint32_t i = 0; i < SHRINK_INPUTS; i++) donated[i] = may_give(c->o.donated, i);
     o.donated = donated;
     uint32_t n = kiln_prog_n_outputs(p);
@@ -105,8 +108,8 @@ static void report(check *c, shrink_case *s, uint64_t seed)
     uint64_t before = kiln_prog_n_equations(s->p);
     shrink_program(c->ctx, s, fails, c);
     fails(c, s->p, s->in);
-    print_error("seed %llu, %u-bit vectors, registers %d, tier %d, no_fusion %d, donated %02x: %s\n", (unsigned long long)seed, c->o.bits,
-                c->o.registers, c->o.tier, c->o.no_fusion, c->o.donated, c->why);
+    print_error("seed %llu, %u-bit vectors, registers %d, tier %d, no_fusion %d, threads %u, donated %02x: %s\n", (unsigned long long)seed, c->o.bits,
+                c->o.registers, c->o.tier, c->o.no_fusion, c->o.threads, c->o.donated, c->why);
     if (kiln_prog_print(c->ctx, s->p, 120, &text, &n) == KILN_OK) {
         print_error("%s(%llu equations before it was made smaller)\n", text, (unsigned long long)before);
         kiln_text_free(c->ctx, text, n);

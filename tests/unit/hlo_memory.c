@@ -34,7 +34,7 @@ static kiln_status there_and_back(kiln_ctx *ctx, const char *text, bool stablehl
 {
     kiln_prog *p = NULL, *q = NULL;
     kiln_status s = kiln_prog_parse(ctx, text, strlen(text), "text.mlir", &p);
-    if (s == KILN_OK) s = stablehlo ? kn_hlo_print_stablehlo(ctx, p, t) : kn_hlo_print_hlo(ctx, p, true, t);
+    if (s == KILN_OK) s = stablehlo ? kn_hlo_print_stablehlo(ctx, p, t) : kn_hlo_print_hlo(ctx, p, KN_HLO_OPTIMISED, t);
     if (s == KILN_OK) s = kiln_prog_parse(ctx, t->s, t->n, "printed", &q);
     kiln_prog_release(p);
     kiln_prog_release(q);
