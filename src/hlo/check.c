@@ -158,12 +158,12 @@ static kiln_status run_function(const run *r, const kiln_prog *p)
 
 /* ---- the module ---- */
 
-kiln_status kn_hlo_has_checks(kiln_ctx *ctx, const char *text, size_t n, const char *file, bool *yes)
+kiln_status kn_hlo_has_checks(kiln_ctx *ctx, const kn_packed *text, const char *file, bool *yes)
 {
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_mlir_read(ctx, &arena, text, n, file, &m);
+    kiln_status s = kn_mlir_read(ctx, &arena, text, file, &m);
     *yes = false;
     for (uint32_t i = 0; s == KILN_OK && i < m->funcs.n; i++) *yes = *yes || kn_hregion_checks(&m->funcs.v[i]->body);
     kn_arena_fini(&arena);
@@ -181,13 +181,13 @@ static kiln_status check_function(kiln_ctx *ctx, kn_mmodule *m, const kn_mfunc *
     return s;
 }
 
-kiln_status kn_hlo_check(kiln_ctx *ctx, const char *text, size_t n, const char *file, const kn_check_options *o, kn_check_result *r)
+kiln_status kn_hlo_check(kiln_ctx *ctx, const kn_packed *text, const char *file, const kn_check_options *o, kn_check_result *r)
 {
     kn_arena arena;
     kn_mmodule *m;
     *r = (kn_check_result){0};
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_mlir_read(ctx, &arena, text, n, file, &m);
+    kiln_status s = kn_mlir_read(ctx, &arena, text, file, &m);
     if (s == KILN_OK) s = kn_hone_replica(m);
     for (uint32_t i = 0; s == KILN_OK && i < m->funcs.n; i++) {
         const kn_mfunc *f = m->funcs.v[i];
