@@ -20,7 +20,7 @@ void gradients_mlp(kiln_trace *t)
     kiln_val w2 = matrix(t, "w2", N, N), b2 = kiln_input(t, "b2", KILN_VECTOR(KILN_F64, N)), w3 = matrix(t, "w3", N, 8);
     kiln_val h = kiln_tanh(t, layer(t, kiln_tanh(t, layer(t, x, w1, b1, BATCH, N)), w2, b2, BATCH, N));
     kiln_val y = kiln_dot(t, h, w3, DIMS(1), DIMS(0), 1, NULL, NULL, 0);
-    kiln_output(t, "loss", kiln_mul(t, kiln_sum_all(t, kiln_mul(t, y, y)), kiln_num(t, 1.0 / BATCH)));
+    kiln_output(t, "loss", kiln_mul(t, kiln_sum_all(t, kiln_mul(t, y, y)), kiln_num(t, 1.0 / (double)BATCH)));
 }
 
 /* ---- a lattice gas: collide, then stream along each of nine velocities ---- */
@@ -125,7 +125,7 @@ void gradients_lennard_jones(kiln_trace *t)
     at[1] = kiln_rem(t, kiln_div(t, k, kiln_num(t, SIDE)), kiln_num(t, SIDE));
     at[2] = kiln_div(t, k, kiln_num(t, SIDE * SIDE));
     for (int d = 0; d < 3; d++) lattice[d] = kiln_reshape(t, kiln_convert(t, at[d], KILN_F64), 2, DIMS(N, 1));
-    kiln_val x = kiln_add(t, dx, kiln_mul(t, kiln_concatenate(t, lattice, 3, 1), kiln_num(t, box / SIDE)));
+    kiln_val x = kiln_add(t, dx, kiln_mul(t, kiln_concatenate(t, lattice, 3, 1), kiln_num(t, box / (double)SIDE)));
     kiln_val d = kiln_sub(t, kiln_broadcast(t, x, 3, DIMS(N, N, 3), DIMS(0, 2)), kiln_broadcast(t, x, 3, DIMS(N, N, 3), DIMS(1, 2)));
     d = kiln_sub(t, d, kiln_mul(t, kiln_num(t, box), kiln_round(t, kiln_mul(t, d, kiln_num(t, 1 / box)))));
     kiln_val r2 = kiln_reduce(t, "reduce_sum", kiln_mul(t, d, d), DIMS(2), 1), i = kiln_iota(t, ((kiln_type){KILN_I32, 2, DIMS(N, N)}), 0);
