@@ -40,38 +40,55 @@ static bool reserve(kiln_ctx *ctx, kn_bytes *b, size_t cap)
     return true;
 }
 
-kiln_status kn_file_read_fd(kiln_ctx *ctx, int fd, const char *name, kn_bytes *out)
+kiln_status kn_file_read_room(kiln_ctx *ctx, size_t expect, kn_bytes *out)
 {
     enum { FIRST = 1 << 14 };
     *out = (kn_bytes){0};
-    struct stat st;
-    size_t expect = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : FIRST;
     /* one byte more than the size shows the end of a regular file without growing; one for the final 0 */
-    bool room = reserve(ctx, out, expect + 2);
-    while (room) {
-        ssize_t k = ctx->io->read(ctx->io->ud, fd, out->s + out->n, out->cap - out->n - 1);
-        if (k == 0) {
-            out->s[out->n] = 0;
-            return KILN_OK;
-        }
+    if (!reserve(ctx, out, (expect ? expect : FIRST) + 2)) return kn_nomem(ctx);
+    out->s[0] = 0;
+    return KILN_OK;
+}
+
+kiln_status kn_file_read_more(kiln_ctx *ctx, int fd, const char *name, size_t most, kn_bytes *b, bool *more)
+{
+    size_t want = most < SIZE_MAX - b->n ? b->n + most : SIZE_MAX;
+    *more = true;
+    while (*more && b->n < want) {
+        if (b->n + 1 == b->cap && (b->cap > SIZE_MAX / 2 || !reserve(ctx, b, b->cap * 2))) return kn_nomem(ctx);
+        size_t room = b->cap - b->n - 1;
+        ssize_t k = ctx->io->read(ctx->io->ud, fd, b->s + b->n, room < want - b->n ? room : want - b->n);
         if (k < 0 && errno == EINTR) continue;
-        if (k < 0) {
-            int error = errno;
-            kn_bytes_free(ctx, out);
-            return failed(ctx, error, "cannot read", name);
-        }
-        out->n += (size_t)k;
-        if (out->n + 1 == out->cap) room = out->cap <= SIZE_MAX / 2 && reserve(ctx, out, out->cap * 2);
+        if (k < 0) return failed(ctx, errno, "cannot read", name);
+        b->n += (size_t)k;
+        *more = k > 0;
     }
-    kn_bytes_free(ctx, out);
-    return kn_nomem(ctx);
+    b->s[b->n] = 0;
+    return KILN_OK;
+}
+
+kiln_status kn_file_read_fd(kiln_ctx *ctx, int fd, const char *name, kn_bytes *out)
+{
+    struct stat st;
+    bool more;
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+    KILN_TRY(kn_file_read_room(ctx, regular ? (size_t)st.st_size : 0, out));
+    kiln_status status = kn_file_read_more(ctx, fd, name, SIZE_MAX, out, &more);
+    if (status != KILN_OK) kn_bytes_free(ctx, out);
+    return status;
+}
+
+kiln_status kn_file_open(kiln_ctx *ctx, const char *path, int *fd)
+{
+    *fd = ctx->io->open(ctx->io->ud, path, O_RDONLY, 0);
+    return *fd < 0 ? failed(ctx, errno, "cannot open", path) : KILN_OK;
 }
 
 kiln_status kn_file_read(kiln_ctx *ctx, const char *path, kn_bytes *out)
 {
+    int fd;
     *out = (kn_bytes){0};
-    int fd = ctx->io->open(ctx->io->ud, path, O_RDONLY, 0);
-    if (fd < 0) return failed(ctx, errno, "cannot open", path);
+    KILN_TRY(kn_file_open(ctx, path, &fd));
     kiln_status status = kn_file_read_fd(ctx, fd, path, out);
     ctx->io->close(ctx->io->ud, fd);
     return status;

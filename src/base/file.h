@@ -33,6 +33,11 @@ kiln_status kn_file_read(kiln_ctx *ctx, const char *path, kn_bytes *out);
 kiln_status kn_file_read_fd(kiln_ctx *ctx, int fd, const char *name, kn_bytes *out); /* to its end; does not close it */
 void kn_bytes_free(kiln_ctx *ctx, kn_bytes *b);
 
+/* The same in parts: room for a file of `expect` bytes (0: not known), then at most so many more of them; *more is false at the end. */
+kiln_status kn_file_open(kiln_ctx *ctx, const char *path, int *fd); /* for reading; closed with ctx->io->close */
+kiln_status kn_file_read_room(kiln_ctx *ctx, size_t expect, kn_bytes *out);
+kiln_status kn_file_read_more(kiln_ctx *ctx, int fd, const char *name, size_t most, kn_bytes *b, bool *more);
+
 /* A file being written. Nothing is seen under its name before kn_file_commit. A target that exists and is no regular file (a
  * pipe, a device) is written in place. */
 typedef struct kn_file {

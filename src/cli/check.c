@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "hlo/hlo.h"
+
 #include "hlo/check.h"
 
 static int read_only(cli *c, const cli_input *in)
 {
     kiln_prog *p;
-    if (kiln_prog_parse(c->ctx, in->bytes.s, in->bytes.n, in->name, &p) != KILN_OK) return cli_fail(c);
+    if (kn_prog_parse_packed(c->ctx, &in->packed, in->name, &p) != KILN_OK) return cli_fail(c);
     kiln_prog_release(p);
     return CLI_DONE;
 }
@@ -31,12 +33,12 @@ static kiln_status run_compiled(kiln_ctx *ctx, const kiln_prog *p, kiln_array **
 static int check_module(cli *c, const cli_input *in)
 {
     bool checks;
-    if (kn_hlo_has_checks(c->ctx, in->bytes.s, in->bytes.n, in->name, &checks) != KILN_OK) return cli_fail(c);
+    if (kn_hlo_has_checks(c->ctx, &in->packed, in->name, &checks) != KILN_OK) return cli_fail(c);
     if (!checks) return read_only(c, in);
     bool interpret = cli_has(c, "interpret"), compiled = cli_has(c, "compiled");
     kn_check_options o = {.interpret = interpret || !compiled, .compiled = compiled || !interpret, .run_compiled = run_compiled, .failure = show_failure};
     kn_check_result r;
-    if (kn_hlo_check(c->ctx, in->bytes.s, in->bytes.n, in->name, &o, &r) != KILN_OK) return cli_fail(c);
+    if (kn_hlo_check(c->ctx, &in->packed, in->name, &o, &r) != KILN_OK) return cli_fail(c);
     return r.failures ? CLI_NO : CLI_DONE;
 }
 
@@ -46,7 +48,7 @@ static int check_input(cli *c, cli_input *in)
     if (in->kind == CLI_GRAPH) {
         kiln_graph *g;
         kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
-        o.text = in->bytes.s;
+        o.text = in->packed.text.s;
         if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
         kiln_graph_release(g);
         return CLI_DONE;

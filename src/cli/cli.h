@@ -14,7 +14,7 @@
 #ifndef KN_CLI_CLI_H
 #define KN_CLI_CLI_H
 
-#include "base/file.h"
+#include "hlo/packed.h"
 #include "kiln/kiln.h"
 
 #include <stdio.h>
@@ -137,7 +137,7 @@ typedef enum cli_input_kind {
 
 typedef struct cli_input {
     const char *name; /* as messages show it */
-    kn_bytes bytes;
+    kn_packed packed;
     cli_input_kind kind;
 } cli_input;
 

@@ -2,6 +2,8 @@
 /* Integers of a compile. Target, tier and cache are pinned, so that the same sources give the same integers on any machine. */
 #include "base/ctx.h"
 #include "cli/cli.h"
+
+#include "hlo/hlo.h"
 #include "kiln/graph.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
@@ -67,7 +69,7 @@ static kiln_status count_program(kiln_ctx *ctx, const cli_input *in, json_t *int
     kiln_exec *f = NULL;
     kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
     o.label = "counts";
-    KILN_TRY(kiln_prog_parse(ctx, in->bytes.s, in->bytes.n, in->name, &p));
+    KILN_TRY(kn_prog_parse_packed(ctx, &in->packed, in->name, &p));
     kiln_status status = kiln_compile(ctx, p, &o, &f);
     if (status == KILN_OK) {
         take_counters(ctx, into);
@@ -87,7 +89,7 @@ static kiln_status count_graph(kiln_ctx *ctx, const cli_input *in, json_t *into)
     kiln_prog *p = NULL;
     kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
     kiln_graph_run_opts ro = KILN_GRAPH_RUN_OPTS_INIT;
-    o.text = in->bytes.s;
+    o.text = in->packed.text.s;
     ro.steps = ro.chunk_steps = STEPS;
     KILN_TRY(kiln_graph_load(ctx, in->name, &o, &g));
     kiln_status status = kiln_graph_run(ctx, g, &ro, &r);

@@ -78,12 +78,12 @@ int cli_input_read(cli *c, const char *path, cli_input *out)
 {
     bool standard = strcmp(path, "-") == 0;
     *out = (cli_input){.name = standard ? "standard input" : path, .kind = CLI_UNKNOWN};
-    kiln_status status = standard ? kn_file_read_fd(c->ctx, STDIN_FILENO, out->name, &out->bytes) : kn_file_read(c->ctx, path, &out->bytes);
+    kiln_status status = standard ? kn_packed_read_fd(c->ctx, STDIN_FILENO, out->name, &out->packed) : kn_packed_read(c->ctx, path, &out->packed);
     if (status != KILN_OK) return cli_fail(c);
     const char *from = cli_text(c, "from", NULL);
     int code = from ? kind_by_name(c, from, &out->kind) : CLI_DONE;
-    if (!from && kn_prog_refuse_binary(c->ctx, out->bytes.s, out->bytes.n, out->name) != KILN_OK) code = cli_fail(c);
-    if (code == CLI_DONE && !from) out->kind = recognise(out->bytes.s, out->bytes.n);
+    if (!from && kn_prog_refuse_binary(c->ctx, out->packed.text.s, out->packed.text.n, out->name) != KILN_OK) code = cli_fail(c);
+    if (code == CLI_DONE && !from) out->kind = recognise(out->packed.text.s, out->packed.text.n);
     if (code == CLI_DONE && out->kind == CLI_UNKNOWN)
         code = cli_bad(c, "unrecognised", "%s is neither a program (jaxpr) nor a graph, as far as its text shows; --from KIND says what it is",
                        out->name);
@@ -91,7 +91,7 @@ int cli_input_read(cli *c, const char *path, cli_input *out)
     return code;
 }
 
-void cli_input_free(cli *c, cli_input *in) { kn_bytes_free(c->ctx, &in->bytes); }
+void cli_input_free(cli *c, cli_input *in) { kn_packed_free(c->ctx, &in->packed); }
 
 int cli_input_refuse(cli *c, const cli_input *in, const char *wanted)
 {
@@ -107,7 +107,7 @@ int cli_program_read(cli *c, const char *path, kiln_prog **out)
     int code = cli_input_read(c, path, &in);
     if (code != CLI_DONE) return code;
     if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO && in.kind != CLI_HLO) code = cli_input_refuse(c, &in, "a program");
-    else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
+    else if (kn_prog_parse_packed(c->ctx, &in.packed, in.name, out) != KILN_OK) code = cli_fail(c);
     cli_input_free(c, &in);
     return code;
 }

@@ -73,7 +73,7 @@ int cli_graph_load(cli *c, const char *path, kiln_graph **out)
         code = CLI_BAD;
     } else {
         const char *precision = cli_text(c, "precision", NULL);
-        o.text = in.bytes.s;
+        o.text = in.packed.text.s;
         o.lets = lets;
         o.precision = precision ? strcmp(precision, "f64") == 0 ? 64 : 32 : 0;
         o.interpret = cli_has(c, "interpret");

@@ -2,6 +2,8 @@
 #include "array/array.h"
 #include "base/text.h"
 #include "cli/forms.h"
+#include "cli/values.h"
+#include "hlo/hlo.h"
 #include "kiln/graph.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
@@ -122,6 +124,8 @@ static int print_stage(cli *c, const kiln_prog *p)
     const char *stage = cli_text(c, "stage", cli_has(c, "after") ? "optimised" : "traced");
     bool code_stage = strcmp(stage, "loops") == 0 || strcmp(stage, "llvm") == 0 || strcmp(stage, "asm") == 0;
     if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
+    if (cli_has(c, "wrt") && !cli_has(c, "residuals")) return cli_bad(c, "usage", "--wrt belongs to --residuals");
+    if (cli_has(c, "residuals")) return cli_residuals(c, p);
     if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, stage);
     const char *format = cli_text(c, "format", "jaxpr");
     bool asks = cli_has(c, "signature") || cli_has(c, "ops"), fuse = !asks && (cli_form_is_fused(format) || cli_to_folder(c));
@@ -141,7 +145,7 @@ static int graph_program(cli *c, cli_input *in, kiln_prog **out)
 {
     kiln_graph *g;
     kiln_graph_opts o = KILN_GRAPH_OPTS_INIT;
-    o.text = in->bytes.s;
+    o.text = in->packed.text.s;
     if (kiln_graph_load(c->ctx, in->name, &o, &g) != KILN_OK) return cli_fail(c);
     bool step = strcmp(cli_text(c, "program", "loop"), "step") == 0;
     int code = kiln_graph_program(c->ctx, g, !step, out) == KILN_OK ? CLI_DONE : cli_fail(c);
@@ -158,7 +162,7 @@ static int read_input(cli *c, kiln_prog **out)
     if (in.kind == CLI_GRAPH) code = graph_program(c, &in, out);
     else if (cli_has(c, "program")) code = cli_bad(c, "usage", "--program belongs to graphs; %s is %s", in.name, cli_input_kind_text(in.kind));
     else if (in.kind != CLI_JAXPR && in.kind != CLI_STABLEHLO && in.kind != CLI_HLO) code = cli_input_refuse(c, &in, "programs and graphs");
-    else if (kiln_prog_parse(c->ctx, in.bytes.s, in.bytes.n, in.name, out) != KILN_OK) code = cli_fail(c);
+    else if (kn_prog_parse_packed(c->ctx, &in.packed, in.name, out) != KILN_OK) code = cli_fail(c);
     cli_input_free(c, &in);
     return code;
 }
@@ -187,7 +191,8 @@ static const cli_option options[] = {
     {"brief", 0, CLI_FLAG, NULL, "leaves parameters out, of HLO all but the entry", 0, 0},
     {"dialect", 0, CLI_TEXT, "NAME", "dialect of jaxprs", CLI_LATER, 0},
     {"copies", 0, CLI_FLAG, NULL, "explains copies", CLI_LATER, 0},
-    {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative saves", CLI_LATER, 0},
+    {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative keeps of the values: bytes, equation, place, and why", 0, 0},
+    {"wrt", 0, CLI_TEXT, "I,J", "with --residuals: the operands to differentiate in (all floats)", 0, 0},
     {"rules", 0, CLI_FLAG, NULL, "counts rewrite rules", CLI_LATER, 0},
     {"diff", 0, CLI_TEXT, "OTHER", "compares with another program", CLI_LATER, 0},
 };

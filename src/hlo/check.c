@@ -34,6 +34,7 @@ static verdict compare_floats(const kn_hcheck *c, kiln_dtype d, double a, double
     verdict v = {.ulps = ulps(d, a, b)};
     bool both_nan = isnan(a) && isnan(b);
     if (c->kind == KN_CHECK_EQUAL) v.good = a == b || both_nan;
+    else if (c->kind == KN_CHECK_BITS) v.good = both_nan || (a == b && signbit(a) == signbit(b));
     else if (c->kind == KN_CHECK_CLOSE) v.good = v.ulps <= c->max_ulp && v.ulps >= c->min_ulp;
     else v.good = both_nan || a == b || fabs(a - b) <= c->tolerance;
     return v;
@@ -43,7 +44,7 @@ static verdict compare(const kn_hcheck *c, kiln_dtype d, kn_scalar a, kn_scalar 
 {
     switch (kiln_dtype_kind(d)) {
     case 'f': return compare_floats(c, d, a.f, b.f);
-    case '8': return (verdict){a.f == b.f || (isnan(a.f) && isnan(b.f)), 0};
+    case '8': return (verdict){(isnan(a.f) && isnan(b.f)) || (a.f == b.f && (c->kind != KN_CHECK_BITS || signbit(a.f) == signbit(b.f))), 0};
     case 'c': {
         kiln_dtype part = d == KILN_C64 ? KILN_F32 : KILN_F64;
         verdict re = compare_floats(c, part, a.c[0], b.c[0]), im = compare_floats(c, part, a.c[1], b.c[1]);
@@ -128,8 +129,7 @@ static void compare_sides(const run *r, kiln_array *const *a, kiln_array *const 
 {
     for (uint32_t i = 0; i < r->checks->v.n; i++) {
         kn_hcheck c = r->checks->v.v[i];
-        c.kind = KN_CHECK_CLOSE;
-        c.max_ulp = c.min_ulp = 0;
+        c.kind = KN_CHECK_BITS;
         report(r, &c, ", compiled beside interpreted", b[c.got], a[c.got]);
     }
 }
@@ -158,12 +158,12 @@ static kiln_status run_function(const run *r, const kiln_prog *p)
 
 /* ---- the module ---- */
 
-kiln_status kn_hlo_has_checks(kiln_ctx *ctx, const char *text, size_t n, const char *file, bool *yes)
+kiln_status kn_hlo_has_checks(kiln_ctx *ctx, const kn_packed *text, const char *file, bool *yes)
 {
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_mlir_read(ctx, &arena, text, n, file, &m);
+    kiln_status s = kn_mlir_read(ctx, &arena, text, file, &m);
     *yes = false;
     for (uint32_t i = 0; s == KILN_OK && i < m->funcs.n; i++) *yes = *yes || kn_hregion_checks(&m->funcs.v[i]->body);
     kn_arena_fini(&arena);
@@ -181,13 +181,13 @@ static kiln_status check_function(kiln_ctx *ctx, kn_mmodule *m, const kn_mfunc *
     return s;
 }
 
-kiln_status kn_hlo_check(kiln_ctx *ctx, const char *text, size_t n, const char *file, const kn_check_options *o, kn_check_result *r)
+kiln_status kn_hlo_check(kiln_ctx *ctx, const kn_packed *text, const char *file, const kn_check_options *o, kn_check_result *r)
 {
     kn_arena arena;
     kn_mmodule *m;
     *r = (kn_check_result){0};
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_mlir_read(ctx, &arena, text, n, file, &m);
+    kiln_status s = kn_mlir_read(ctx, &arena, text, file, &m);
     if (s == KILN_OK) s = kn_hone_replica(m);
     for (uint32_t i = 0; s == KILN_OK && i < m->funcs.n; i++) {
         const kn_mfunc *f = m->funcs.v[i];

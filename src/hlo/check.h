@@ -18,8 +18,8 @@ typedef struct kn_check_result {
 } kn_check_result;
 
 /* Does a module compare anything? Only then kn_hlo_check runs it. */
-kiln_status kn_hlo_has_checks(kiln_ctx *ctx, const char *text, size_t n, const char *file, bool *yes);
+kiln_status kn_hlo_has_checks(kiln_ctx *ctx, const kn_packed *text, const char *file, bool *yes);
 /* Runs every function without arguments that holds checks. A failure is no error; text that cannot be read or run is. */
-kiln_status kn_hlo_check(kiln_ctx *ctx, const char *text, size_t n, const char *file, const kn_check_options *o, kn_check_result *r);
+kiln_status kn_hlo_check(kiln_ctx *ctx, const kn_packed *text, const char *file, const kn_check_options *o, kn_check_result *r);
 
 #endif

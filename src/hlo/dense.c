@@ -201,61 +201,83 @@ static void repeat(dense *d, int64_t n)
 
 /* ---- raw bytes ---- */
 
-static int nibble(char c)
+enum { HEADER = 8 }; /* digits of a resource's alignment in front of its bytes */
+
+/* Two digits a byte. */
+static kiln_status bytes(dense *d, kn_span hex, unsigned char *to, size_t n)
 {
-    if (is_digit(c)) return c - '0';
-    c |= 32;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return kn_hex_bytes(hex.s, n, to) ? KILN_OK : bad(d, "a byte that is no hexadecimal number");
 }
 
-/* Two digits a byte, from d->p on. */
-static kiln_status bytes(dense *d, unsigned char *to, size_t n)
+/* The digits that left the text inside of `hex` when it was read. */
+static const kn_hex_run *run_in(const kn_mmodule *m, kn_span hex)
 {
-    const char *p = d->p;
-    int all = 0;
-    for (size_t i = 0; i < n; i++) {
-        int hi = nibble(p[2 * i]), lo = nibble(p[2 * i + 1]);
-        all |= hi | lo;
-        to[i] = (unsigned char)((unsigned)hi << 4 | (unsigned)lo);
+    const kn_packed *p = m->src.packed;
+    size_t at = (size_t)(hex.s - m->src.text), lo = 0, hi = p ? p->n : 0;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->run[mid].at < at) lo = mid + 1;
+        else hi = mid;
     }
-    return all < 0 ? bad(d, "a byte that is no hexadecimal number") : KILN_OK;
+    return p && lo < p->n && p->run[lo].at <= at + hex.n ? &p->run[lo] : NULL;
+}
+
+/* Puts the digits of a run back where the constant cannot use them as they lie: of i1, of few bytes for many elements. */
+static kiln_status unpacked(dense *d, kn_span *hex, const kn_hex_run *run)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const unsigned char *from = kiln_array_read(run->bytes);
+    size_t n = kiln_array_bytes(run->bytes), before = run->at - (size_t)(hex->s - d->m->src.text);
+    char *s = kn_arena_new(d->m->arena, hex->n + 2 * n);
+    KILN_TRY_MEM(d->m->src.ctx, s);
+    memcpy(s, hex->s, before);
+    for (size_t i = 0; i < n; i++) s[before + 2 * i] = digits[from[i] >> 4], s[before + 2 * i + 1] = digits[from[i] & 15];
+    memcpy(s + before + 2 * n, hex->s + before, hex->n - before);
+    *hex = (kn_span){s, hex->n + 2 * n};
+    return KILN_OK;
 }
 
 static kiln_status raw(dense *d, kn_span hex, int64_t n)
 {
+    const kn_hex_run *run = run_in(d->m, hex);
+    d->p = hex.s; /* where errors are */
+    if (run) KILN_TRY(unpacked(d, &hex, run));
     size_t w = kiln_dtype_bytes(d->type.dtype), have = hex.n / 2, need = (size_t)n * w;
-    d->p = hex.s;
     bool packed = d->flags && have == ((size_t)n + 7) / 8 && have != need, splat = have == w && n > 1 && !(packed && have > 1);
     if (hex.n % 2) return bad(d, "an odd number of hexadecimal digits");
     if (have != need && !splat && !packed)
         return kn_source_fail(&d->m->src, d->p, KILN_INVALID, "constant", NULL, "%zu bytes for a constant of %s, which has %zu", have,
                               kn_type_show(d->type).s, need);
     if (splat) {
-        KILN_TRY(bytes(d, d->data, w));
+        KILN_TRY(bytes(d, hex, d->data, w));
         if (d->flags) *(unsigned char *)d->data = *(unsigned char *)d->data != 0;
         repeat(d, n);
         return KILN_OK;
     }
     if (packed) { /* eight in a byte, the lowest bit first: read the bytes to the front, spread from the back */
         unsigned char *to = d->data;
-        KILN_TRY(bytes(d, to, have));
+        KILN_TRY(bytes(d, hex, to, have));
         for (size_t k = (size_t)n; k-- > 0;) to[k] = to[k / 8] >> (k % 8) & 1;
         return KILN_OK;
     }
-    KILN_TRY(bytes(d, d->data, need));
+    KILN_TRY(bytes(d, hex, d->data, need));
     for (size_t k = 0; d->flags && k < need; k++) ((unsigned char *)d->data)[k] = ((unsigned char *)d->data)[k] != 0;
     return KILN_OK;
 }
 
+/* The digits of a resource, behind those of its alignment; NULL: there is no such resource. */
+static const kn_mresource *resource_of(const kn_mmodule *m, kn_span name)
+{
+    for (uint32_t i = 0; i < m->resources.n; i++)
+        if (kn_span_same(m->resources.v[i].name, name)) return &m->resources.v[i];
+    return NULL;
+}
+
 static kiln_status resource(dense *d, kn_span name, int64_t n)
 {
-    enum { HEADER = 8 }; /* digits of the alignment in front of the bytes */
-    for (uint32_t i = 0; i < d->m->resources.n; i++) {
-        kn_span hex = d->m->resources.v[i].hex;
-        if (!kn_span_same(d->m->resources.v[i].name, name)) continue;
-        if (hex.n < HEADER) return bad(d, "a resource without its header");
-        return raw(d, (kn_span){hex.s + HEADER, hex.n - HEADER}, n);
-    }
+    const kn_mresource *own = resource_of(d->m, name);
+    if (own && own->hex.n < HEADER) return bad(d, "a resource without its header");
+    if (own) return raw(d, (kn_span){own->hex.s + HEADER, own->hex.n - HEADER}, n);
     if (kn_span_is(name, "__elided__"))
         return kn_source_fail(&d->m->src, d->p, KILN_INVALID, "constant", "text printed with its constants: as_text(), not debug forms that leave them out",
                               "the contents of a constant were left out when this text was printed");
@@ -286,6 +308,28 @@ static kiln_status fill(dense *d, const kn_mattr *a, int64_t n)
     return d->p == d->end ? KILN_OK : bad(d, "more text than elements");
 }
 
+static void release_run(void *bytes, void *data)
+{
+    (void)data;
+    kiln_array_release(bytes);
+}
+
+/* A constant whose bytes were made while the text was read uses them where they are; *out stays NULL for any other. */
+static kiln_status adopt(const kn_mmodule *m, const kn_mattr *a, kiln_array **out)
+{
+    const char *s = a->text.s;
+    const kn_mresource *own = a->kind == KN_MA_RESOURCE ? resource_of(m, a->text) : NULL;
+    kn_span hex = {s + 3, a->text.n > 4 ? a->text.n - 4 : 0}; /* "0x" and the quotes around */
+    if (own && own->hex.n >= HEADER) hex = (kn_span){own->hex.s + HEADER, own->hex.n - HEADER};
+    else if (a->kind != KN_MA_DENSE || a->text.n != 4 || memcmp(s, "\"0x\"", 4) != 0) return KILN_OK;
+    const kn_hex_run *run = run_in(m, hex);
+    size_t need = (size_t)kiln_type_size(a->type->type) * kiln_dtype_bytes(a->type->type.dtype);
+    if (!run || hex.n || kiln_array_bytes(run->bytes) != need || a->type->type.dtype == KILN_BOOL) return KILN_OK;
+    KILN_TRY(kiln_array_wrap(m->src.ctx, a->type->type, kiln_array_data(run->bytes), release_run, run->bytes, out));
+    kiln_array_retain(run->bytes);
+    return KILN_OK;
+}
+
 static kiln_status usable(const kn_mmodule *m, const kn_mattr *a)
 {
     const kn_mtype *t = a->type;
@@ -300,6 +344,8 @@ kiln_status kn_mattr_array(const kn_mmodule *m, const kn_mattr *a, kiln_array **
     if (a->kind != KN_MA_DENSE && a->kind != KN_MA_RESOURCE)
         return kn_source_fail(&m->src, a->at, KILN_INVALID, "syntax", NULL, "a constant, dense<..> : type, was expected");
     KILN_TRY(usable(m, a));
+    KILN_TRY(adopt(m, a, out));
+    if (*out) return KILN_OK;
     kiln_array *x;
     KILN_TRY(kiln_array_create(m->src.ctx, a->type->type, &x));
     dense d = {.m = m, .p = a->text.s, .end = a->text.s + a->text.n, .type = x->type, .flags = x->type.dtype == KILN_BOOL, .data = x->data};

@@ -4,10 +4,11 @@
 #define KN_HLO_HLO_H
 
 #include "base/text.h"
+#include "hlo/packed.h"
 #include "ir/ir.h"
 
 /* One comparison of a self-checking module: two results of the program. */
-typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE } kn_hcheck_kind;
+typedef enum kn_hcheck_kind { KN_CHECK_EQUAL, KN_CHECK_ALMOST, KN_CHECK_CLOSE, KN_CHECK_BITS /* zeros have signs */ } kn_hcheck_kind;
 typedef struct kn_hcheck {
     kn_hcheck_kind kind;
     uint32_t got, want; /* outputs of the program */
@@ -30,6 +31,11 @@ bool kn_hlo_is(const char *text, size_t n);
 /* Reads a module and makes a program of @main (or of its one public function).
  * Errors: KILN_INVALID, KILN_UNSUPPORTED and the type rules', all with line and column. */
 kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out);
+
+kiln_status kn_hlo_parse_packed(kiln_ctx *ctx, const kn_packed *text, const char *file, kn_prog **out);
+
+/* A program from text of any form, as kiln_prog_parse. */
+kiln_status kn_prog_parse_packed(kiln_ctx *ctx, const kn_packed *text, const char *file, kn_prog **out);
 
 /* The same for HLO text (HloModule ..): before or after optimisation, as XLA prints it. */
 bool kn_hlo_text_is(const char *text, size_t n);

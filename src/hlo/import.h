@@ -63,6 +63,7 @@ struct kn_hcall_row {
     const kn_prim *prim;
     const char *reason, *remedy; /* of a refusal */
 };
+const kn_hcall_row *kn_hcall_rows(uint32_t *n);
 
 /* Tables of the families, each sorted by name. */
 extern const kn_himporter kn_himport_element[], kn_himport_shape[], kn_himport_index[], kn_himport_reduce[], kn_himport_control[],

@@ -283,19 +283,25 @@ static kiln_status entry(const kn_mmodule *m, const kn_mfunc **out)
     return kn_source_fail(&m->src, m->funcs.v[0]->at, KILN_INVALID, "entry", "a function @main, or one public function", "the module has no @main and %u public functions", n);
 }
 
-kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out)
+kiln_status kn_hlo_parse_packed(kiln_ctx *ctx, const kn_packed *text, const char *file, kn_prog **out)
 {
     kn_arena arena;
     kn_mmodule *m;
     const kn_mfunc *f = NULL;
     *out = NULL;
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_mlir_read(ctx, &arena, text, n, file, &m);
+    kiln_status s = kn_mlir_read(ctx, &arena, text, file, &m);
     if (s == KILN_OK) s = kn_hone_replica(m);
     if (s == KILN_OK) s = entry(m, &f);
     if (s == KILN_OK) s = kn_himport_function(m, f, NULL, out);
     kn_arena_fini(&arena);
     return s;
+}
+
+kiln_status kn_hlo_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file, kn_prog **out)
+{
+    kn_packed t = kn_packed_text(text, n);
+    return kn_hlo_parse_packed(ctx, &t, file, out);
 }
 
 /* #name = .. or !name = ..: an alias. A comment of YAML looks otherwise. */

@@ -22,6 +22,12 @@ static const target targets[] = {
     {"trsm", "trsm", "trsm", {NULL, NULL, NULL}, 1, 1},
 };
 
+const kn_lapack_target *kn_lapack_targets(uint32_t *n)
+{
+    *n = sizeof targets / sizeof *targets;
+    return targets;
+}
+
 const kn_lapack_target *kn_lapack_find_target(const char *routine)
 {
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)

@@ -154,6 +154,12 @@ static const kn_hcall_row calls[] = {
     {"xla_python_cpu_callback", call_refused, NULL, callback_reason, callback_remedy},
 };
 
+const kn_hcall_row *kn_hcall_rows(uint32_t *n)
+{
+    *n = sizeof calls / sizeof *calls;
+    return calls;
+}
+
 static kiln_status custom_call(kn_himport *h, const kn_mop *o, const kn_himporter *row)
 {
     const kn_mattr *target = kn_mop_attr(o, "call_target_name");

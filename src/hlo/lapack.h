@@ -11,6 +11,7 @@ typedef struct kn_lapack_target {
     uint32_t alias, naliases;                  /* results 0.. may overwrite operands alias.. */
 } kn_lapack_target;
 
+const kn_lapack_target *kn_lapack_targets(uint32_t *n);
 const kn_lapack_target *kn_lapack_find_target(const char *routine);
 
 #endif

@@ -22,6 +22,11 @@ kiln_status kn_source_fail(const kn_source *s, const char *at, kiln_status code,
         if (*p == '\n') place.line++, begin = p + 1;
     int column = 1; /* in characters: the bytes that continue one do not count */
     for (const char *p = begin; p < at; p++) column += ((unsigned char)*p & 0xc0) != 0x80;
+    const kn_packed *packed = s->packed;
+    for (uint32_t i = 0; packed && i < packed->n; i++) {
+        const char *cut = s->text + packed->run[i].at;
+        if (cut >= begin && cut < at) column += (int)(2 * kiln_array_bytes(packed->run[i].bytes));
+    }
     place.column = column;
     size_t n = 0;
     while (begin + n < end && begin[n] != '\n' && n < sizeof line - 1) n++;
@@ -86,6 +91,7 @@ static const char *run(const char *p, const char *end, bool (*in)(char))
 static const char *string(kn_lexer *lx, const char *p, kn_span *inside)
 {
     const char *first = ++p, *end = lx->end;
+    if (end - p > 2 && p[0] == '0' && p[1] == 'x') p = run(p + 2, end, is_hex); /* long ones are quick */
     for (; p < end; p++) {
         if (*p == '"') {
             *inside = (kn_span){first, (size_t)(p - first)};

@@ -11,6 +11,7 @@
 #define KN_HLO_MLIR_H
 
 #include "array/array.h"
+#include "hlo/packed.h"
 
 /* ---- text and places ---- */
 
@@ -35,6 +36,7 @@ typedef struct kn_source {
     const char *file; /* as messages show it */
     const char *text;
     size_t n;
+    const kn_packed *packed; /* the digits that are not in the text; NULL: all are */
 } kn_source;
 
 /* An error at a place of the text; `kind` names it ("syntax"), `accepted` (may be NULL) says what would be. */
@@ -256,7 +258,7 @@ typedef struct kn_mform {
 const kn_mform *kn_mform_find(kn_span name);
 
 /* Reads a whole text. Everything lives in the arena, or in the text. */
-kiln_status kn_mlir_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_mmodule **out);
+kiln_status kn_mlir_read(kiln_ctx *ctx, kn_arena *arena, const kn_packed *t, const char *file, kn_mmodule **out);
 
 kiln_status kn_mfunc_add(kn_mmodule *m, kn_mfunc *f); /* the error where its name is taken */
 const kn_mfunc *kn_mfunc_find(const kn_mmodule *m, uint32_t chunk, kn_span name);

@@ -334,10 +334,12 @@ static kiln_status read_items(kn_mreader *r, bool inside)
     return KILN_OK;
 }
 
-kiln_status kn_mlir_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_mmodule **out)
+kiln_status kn_mlir_read(kiln_ctx *ctx, kn_arena *arena, const kn_packed *t, const char *file, kn_mmodule **out)
 {
     *out = NULL;
-    kn_source src = {ctx, file, text, n};
+    const char *text = t->text.s;
+    size_t n = t->text.n;
+    kn_source src = {ctx, file, text, n, t};
     if (n >= 4 && memcmp(text, "ML\xef" "R", 4) == 0)
         return kn_source_fail(&src, text, KILN_UNSUPPORTED, "unsupported", "text: jax.jit(f).lower(*args).as_text(), or exported.mlir_module()",
                               "this is MLIR bytecode");

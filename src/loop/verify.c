@@ -143,6 +143,28 @@ static kiln_status two_slots(verifier *v, kn_lv at, const kn_linst *in)
     return KILN_OK;
 }
 
+static bool share_scratch(const kn_slot *a, const kn_slot *b)
+{
+    if (a->kind != KN_SLOT_SCRATCH || b->kind != KN_SLOT_SCRATCH) return false;
+    const kn_slot *low = a->offset <= b->offset ? a : b, *high = low == a ? b : a;
+    return high->offset - low->offset < (size_t)low->elements * kiln_dtype_bytes(low->dtype);
+}
+
+/* The call's k-th array, or its workspace behind them. */
+static const kn_slot *call_slot(const verifier *v, const kn_lcall *c, uint32_t k)
+{
+    return &v->l->slots.v[k < c->call.nout + c->call.nin ? c->slots[k] : c->work - 1];
+}
+
+static kiln_status call_fits(verifier *v, kn_lv at, const kn_lcall *c, size_t *work_bytes)
+{
+    kiln_status s = c->call.routine->bind(v->ctx, NULL, &c->call, NULL, work_bytes);
+    if (s != KILN_INVALID) return s;
+    char message[KILN_DIAG_TEXT];
+    snprintf(message, sizeof message, "%s", kiln_ctx_error(v->ctx)->message);
+    return fail(v, at, "%.200s", message);
+}
+
 /* What a call writes overlaps nothing else of it: the slots are all different, but that operands may come twice. */
 static kiln_status call(verifier *v, kn_lv at, const kn_linst *in)
 {
@@ -159,13 +181,16 @@ static kiln_status call(verifier *v, kn_lv at, const kn_linst *in)
     }
     CHECK(v, at, c->number < v->l->calls.n && v->l->calls.v[c->number] == c, "number %u is not its own", c->number);
     size_t bytes, room = 0;
-    KILN_TRY(c->call.routine->bind(v->ctx, NULL, &c->call, NULL, &bytes));
+    KILN_TRY(call_fits(v, at, c, &bytes));
     if (c->work) {
         CHECK(v, at, c->work <= v->l->slots.n && v->l->slots.v[c->work - 1].kind == KN_SLOT_SCRATCH, "the workspace is no scratch");
         const kn_slot *s = &v->l->slots.v[c->work - 1];
         CHECK(v, at, kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &room), "a workspace of %" PRId64 " elements", s->elements);
     }
     CHECK(v, at, room >= bytes, "a workspace of %zu bytes where %zu are needed", room, bytes);
+    for (uint32_t i = 0; i < n + (c->work != 0); i++)
+        for (uint32_t k = 0; k < i && (k < c->call.nout || i == n); k++)
+            CHECK(v, at, !share_scratch(call_slot(v, c, k), call_slot(v, c, i)), "arrays %u and %u share scratch", k, i);
     return KILN_OK;
 }
 

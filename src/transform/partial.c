@@ -9,6 +9,8 @@
 
 #include "prims.gen.h"
 
+#include <math.h>
+
 kiln_status kn_residual(kn_partial *p, kn_atom known, kn_atom *out)
 {
     kn_arena *arena = &p->r->prog->arena;
@@ -66,6 +68,76 @@ static bool is_cheap(const kn_jaxpr *j, const kn_eqn *e)
     return kn_is_literal(e->in[0]) || bytes_of(kn_type_of(j, e->in[0])) < bytes_of(j->vars[e->out[0]].type) || e->prim == &kn_prim_reshape;
 }
 
+/* In a loop a residual is written and read once in every trip: two units for each byte. Made again it costs what its equation does, a
+ * simple operation 2 units an element, a function 24 (measured: 16 bytes there and back are as dear as eight additions, and cheaper than a
+ * sine); and what else must be kept, or made again, for that. What the loop is passed anyway costs nothing. */
+static const double kept_byte = 2, simple = 2, function = 24;
+
+static double cost_of(const kn_jaxpr *j, const kn_eqn *e)
+{
+    const kn_prim *p = e->prim;
+    bool power = p == &kn_prim_square || (p == &kn_prim_integer_pow && e->params[0].i >= 0 && e->params[0].i <= 4);
+    bool moves = p == &kn_prim_broadcast_in_dim || p == &kn_prim_reshape || p == &kn_prim_iota;
+    if (e->nout != 1 || (p->flags & KN_EFFECT) || !(moves || (p->flags & KN_ELEMENTWISE))) return HUGE_VAL;
+    bool dear = !power && (p->flags & (KN_EXPENSIVE | KN_LEVEL_TRACED));
+    return (double)kiln_type_size(j->vars[e->out[0]].type) * (dear ? function : simple);
+}
+
+typedef struct costs {
+    const kn_partial *p;
+    bool *passed, *same; /* per variable: the loop is given it; no trip changes it */
+    double *again;       /* per variable: to make it from what the loop is passed */
+    const bool *read;
+} costs;
+
+static double cost_in(const costs *c, kn_atom a, bool with_read)
+{
+    const kn_jaxpr *j = c->p->j;
+    if (kn_is_literal(a) || c->passed[a] || c->same[a] || (with_read && c->read[a])) return 0;
+    double keep = kept_byte * bytes_of(j->vars[a].type);
+    return keep < c->again[a] ? keep : c->again[a];
+}
+
+static double cost_again(const costs *c, const kn_eqn *e, bool with_read)
+{
+    double v = cost_of(c->p->j, e);
+    for (uint32_t i = 0; i < e->nin && v < HUGE_VAL; i++) {
+        bool before = false;
+        for (uint32_t k = 0; k < i; k++) before |= e->in[k] == e->in[i];
+        if (!before) v += cost_in(c, e->in[i], with_read);
+    }
+    return v;
+}
+
+static kiln_status find_costs(const kn_partial *p, const bool *mixed, const bool *read, costs *c)
+{
+    const kn_jaxpr *j = p->j;
+    kn_arena *arena = &p->r->prog->arena;
+    *c = (costs){.p = p, .read = read};
+    KILN_TRY_MEM(p->r->ctx, (c->passed = KN_NEWN(arena, bool, j->nvars)) && (c->same = KN_NEWN(arena, bool, j->nvars)) &&
+                                (c->again = KN_NEWN(arena, double, j->nvars)));
+    for (uint32_t i = 0; i < j->nvars; i++) c->again[i] = HUGE_VAL;
+    for (uint32_t i = 0; i < j->nin; i++) {
+        kn_arg_kind kind = i < j->nconsts ? KN_ARG_SAME : p->kinds[i - j->nconsts];
+        c->same[j->in[i]] = kind == KN_ARG_SAME;
+        c->passed[j->in[i]] = kind != KN_ARG_CARRIED;
+    }
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        bool same = !mixed[k] && !(e->prim->flags & KN_EFFECT);
+        for (uint32_t i = 0; i < e->nin; i++) same = same && (kn_is_literal(e->in[i]) || c->same[e->in[i]]);
+        for (uint32_t i = 0; i < e->nout; i++) c->same[e->out[i]] = same;
+        if (!mixed[k] && !same && e->nout == 1) c->again[e->out[0]] = cost_again(c, e, false);
+    }
+    return KILN_OK;
+}
+
+static bool worth(const costs *c, const kn_eqn *e)
+{
+    if (e->nout != 1 || c->same[e->out[0]]) return false;
+    return cost_again(c, e, true) < kept_byte * bytes_of(c->p->j->vars[e->out[0]].type);
+}
+
 /* The policy of a checkpoint: may what this equation gives be saved? */
 static bool saveable(const kn_policy *policy, const kn_eqn *e)
 {
@@ -78,19 +150,27 @@ static bool saveable(const kn_policy *policy, const kn_eqn *e)
 }
 
 /* Goes backwards over the equations with what the unknown half reads; sets `again`. */
-static kiln_status choose(const kn_partial *p, const kn_policy *policy, const bool *mixed, const bool *wanted, bool *again)
+static kiln_status choose(kn_partial *p, const kn_policy *policy, const bool *mixed, const bool *wanted, bool *again)
 {
     const kn_jaxpr *j = p->j;
-    bool *read = KN_NEWN(&p->r->prog->arena, bool, j->nvars);
+    costs c;
+    bool *read = KN_NEWN(&p->r->prog->arena, bool, j->nvars), by_cost = p->kinds && !policy;
     KILN_TRY_MEM(p->r->ctx, read);
     for (uint32_t i = 0; i < j->nout; i++)
         if (wanted && wanted[i] && !kn_is_literal(j->out[i])) read[j->out[i]] = true;
+    for (uint32_t k = 0; k < j->neqns; k++)
+        for (uint32_t i = 0; i < j->eqns[k].nin && mixed[k]; i++)
+            if (!kn_is_literal(j->eqns[k].in[i])) read[j->eqns[k].in[i]] = true;
+    if (by_cost) KILN_TRY(find_costs(p, mixed, read, &c));
     for (uint32_t k = j->neqns; k-- > 0;) {
         const kn_eqn *e = &j->eqns[k];
         bool needed = false;
         for (uint32_t i = 0; i < e->nout; i++) needed |= read[e->out[i]];
-        again[k] = !mixed[k] && needed && !(e->prim->flags & KN_EFFECT) && (policy ? !saveable(policy, e) : is_cheap(j, e));
-        for (uint32_t i = 0; i < e->nin && (again[k] || mixed[k]); i++)
+        if (mixed[k] || !needed || (e->prim->flags & KN_EFFECT)) continue;
+        again[k] = policy ? !saveable(policy, e) : is_cheap(j, e) || (by_cost && worth(&c, e));
+        if (!again[k]) continue;
+        KILN_TRY(kn_log(p, KN_LOG_AGAIN, e, j->vars[e->out[0]].type));
+        for (uint32_t i = 0; i < e->nin; i++)
             if (!kn_is_literal(e->in[i])) read[e->in[i]] = true;
     }
     return KILN_OK;
@@ -222,10 +302,17 @@ static kiln_status finish(kn_partial *p, const bool *wanted, kn_split *out)
     return kn_trim_body(p->r, out->known, NULL, &out->known, NULL);
 }
 
-kiln_status kn_partial_body(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy, kn_split *out)
+kiln_status kn_partial_loop(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy,
+                            const kn_arg_kind *kinds, kn_split *out)
 {
-    kn_partial p = {.r = r, .j = j};
+    kn_partial p = {.r = r, .j = j, .kinds = kinds};
+    kn_log_start(&p);
     KILN_TRY(open(&p, unknown));
     KILN_TRY(walk(&p, policy, wanted));
     return finish(&p, wanted, out);
+}
+
+kiln_status kn_partial_body(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy, kn_split *out)
+{
+    return kn_partial_loop(r, j, unknown, wanted, policy, NULL, out);
 }

@@ -28,11 +28,11 @@ static void show_failure(void *ud, const char *line)
 }
 
 /* Runs the module; how many comparisons failed or, as one, that it did not run. */
-static unsigned check_module(kiln_ctx *ctx, const char *path, const kn_bytes *b, uint32_t *n_checks)
+static unsigned check_module(kiln_ctx *ctx, const char *path, const kn_packed *t, uint32_t *n_checks)
 {
     const kn_check_options o = {.interpret = true, .compiled = true, .run_compiled = run_compiled, .failure = show_failure};
     kn_check_result r;
-    if (kn_hlo_check(ctx, b->s, b->n, path, &o, &r) != KILN_OK) {
+    if (kn_hlo_check(ctx, t, path, &o, &r) != KILN_OK) {
         char text[2048];
         kiln_diag_format(kiln_ctx_error(ctx), text, sizeof text);
         print_error("%s\n", text);
@@ -42,10 +42,10 @@ static unsigned check_module(kiln_ctx *ctx, const char *path, const kn_bytes *b,
     return r.failures;
 }
 
-static bool runs_here(const kn_bytes *b)
+static bool runs_here(const char *text)
 {
     for (size_t i = 0; i < sizeof not_here / sizeof *not_here; i++)
-        if (strstr(b->s, not_here[i])) return false;
+        if (strstr(text, not_here[i])) return false;
     return true;
 }
 
@@ -58,18 +58,18 @@ static unsigned check_folder(kiln_ctx *ctx, const char *folder, unsigned each, u
     uint32_t checks = 0;
     for (int i = 0; i < n; i++) {
         char path[1024];
-        kn_bytes b;
+        kn_packed t;
         bool compares = false;
         const char *dot = strrchr(list[i]->d_name, '.');
         snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
         if (dot && strcmp(dot, ".mlir") == 0 && ran < most) {
-            assert_ok(ctx, kn_file_read(ctx, path, &b));
-            if (runs_here(&b)) assert_ok(ctx, kn_hlo_has_checks(ctx, b.s, b.n, path, &compares));
+            assert_ok(ctx, kn_packed_read(ctx, path, &t));
+            if (runs_here(t.text.s)) assert_ok(ctx, kn_hlo_has_checks(ctx, &t, path, &compares));
             if (compares && seen++ % each == 0) {
-                bad += check_module(ctx, path, &b, &checks);
+                bad += check_module(ctx, path, &t, &checks);
                 ran++;
             }
-            kn_bytes_free(ctx, &b);
+            kn_packed_free(ctx, &t);
         }
         free(list[i]);
     }

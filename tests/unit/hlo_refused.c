@@ -175,7 +175,8 @@ static kiln_status run_checks(kiln_ctx *ctx, const char *text, size_t n, const c
     const kn_check_options o = {.interpret = true};
     kn_check_result r;
     *out = NULL;
-    return kn_hlo_check(ctx, text, n, file, &o, &r);
+    kn_packed t = kn_packed_text(text, n);
+    return kn_hlo_check(ctx, &t, file, &o, &r);
 }
 
 static void checks(void **state)

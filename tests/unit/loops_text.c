@@ -5,6 +5,11 @@
 
 #define HEAD "kiln loops inputs 1 outputs 1 scratch 64\nslot a: f32[9] input 0 slot x: f32[9] output 0\nslot s: f32[9] scratch 0\n"
 
+/* A matrix of 2 x 2 factored: operand, result, what is there besides, scratch with room for the workspace, and with too little. */
+#define CALLS                                                                                                                  \
+    "kiln loops inputs 1 outputs 1 constants 1 scratch 512\nslot a: f64[4] input 0 slot x: f64[4] output 0 slot k: f64[4] "      \
+    "constant 0\nslot w: u8[192] scratch 0 slot n: u8[8] scratch 192 slot y: f32[4] scratch 256 slot z: f64[4] scratch 320\n"
+
 static const struct {
     const char *text;
     int line, column;
@@ -45,6 +50,27 @@ static const struct {
     {HEAD "{ tick 3 }", 4, 3, "tick: scope 3 of 0"},
     {HEAD "{ x[0] = 1.0 ", 4, 14, "the text ends where a statement or '}' is expected"},
     {HEAD "{ } more", 4, 5, "'more' where the end of the text is expected"},
+    {CALLS "{ call nothing(0) x = a work w }", 4, 8, "'nothing' where the name of a routine is expected"},
+    {CALLS "{ call cholesky 0 x = a work w }", 4, 17, "'0' where '(' is expected"},
+    {CALLS "{ call cholesky(0 2 1) x = a work w }", 4, 19, "'2' where ')' is expected"},
+    {CALLS "{ call cholesky(0, 2.5, 1) x = a work w }", 4, 20, "'2.5' is no number of type i64"},
+    {CALLS "{ call cholesky(0, 2, 1) x a work w }", 4, 28, "'a' where '=' is expected"},
+    {CALLS "{ call cholesky(0, 2, 1) q = a work w }", 4, 26, "'q' is no slot"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a work q }", 4, 37, "'q' is no slot"},
+    {CALLS "{ %1 = call cholesky(0, 2, 1) x = a work w }", 4, 8, "'call' where an operation is expected"},
+    {CALLS "{ call cholesky(0, 3, 1) x = a work w }", 4, 3, "call: call of cholesky(0, 3, 1)"},
+    {CALLS "{ call cholesky(0, 2) x = a work w }", 4, 3, "call: call of cholesky(0, 2)"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a, a work w }", 4, 3, "call: call of cholesky(0, 2, 1)"},
+    {CALLS "{ call cholesky(0, 2, 1) y = a work w }", 4, 3, "call: call of cholesky(0, 2, 1)"},
+    {CALLS "{ call cholesky(0, 2, 1) k = a work w }", 4, 3, "call: a constant is written"},
+    {CALLS "{ call cholesky(0, 2, 1) x = x work w }", 4, 3, "call: result 0 is used twice"},
+    {CALLS "{ call cholesky(0, 2, 1) x, x = a work w }", 4, 3, "call: result 0 is used twice"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a work x }", 4, 3, "call: the workspace is an array of the call"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a work k }", 4, 3, "call: the workspace is no scratch"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a work n }", 4, 3, "call: a workspace of 8 bytes where"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a }", 4, 3, "call: a workspace of 0 bytes where"},
+    {CALLS "{ loop %1 in 0 .. 8 width 4 { call cholesky(0, 2, 1) x = a work w } }", 4, 31, "call: inside code that runs in lanes"},
+    {CALLS "slot v: f64[4] scratch 64\n{ call cholesky(0, 2, 1) v = a work w }", 5, 3, "call: arrays 0 and 2 share scratch"},
     {HEAD "{ % }", 4, 3, "'%' without the number of a value"},
 };
 
@@ -108,42 +134,75 @@ static const char printed[] =
     "  copy s3 = in0\n"
     "}\n";
 
-static void prints(void **state)
+static const char printed_calls[] =
+    "kiln loops\n"
+    "inputs 1 outputs 2 constants 0 scratch 448\n"
+    "counts 0 0 0 0 # nests, time loops, copies, exit copies\n"
+    "scope \"\"\n"
+    "file \"\"\n"
+    "slot in0: f64[4] input 0\n"
+    "slot out0: f64[4] output 0\n"
+    "slot out1: f64[4] output 1\n"
+    "slot s3: u8[192] scratch 0\n"
+    "slot s4: f64[4] scratch 192\n"
+    "slot s5: u8[192] scratch 256\n"
+    "{\n"
+    "  call cholesky(0, 2, 1) s4 = in0 work s3\n"
+    "  loop %1 in 0 .. 3 {\n"
+    "    call triangular_solve(0, 1, 1, 0, 0, 0, 2, 2, 1) out0 = s4, in0 work s5\n"
+    "  }\n"
+    "  call triangular_solve(0, 1, 1, 0, 0, 0, 2, 2, 1) out1 = s4, s4 work s5\n"
+    "}\n";
+
+static void prints_again(kiln_ctx *ctx, const char *want, size_t size, uint32_t calls)
 {
-    kiln_ctx *ctx = *state;
     kn_arena arena;
     kn_loops *l;
     char *text;
     size_t n;
     kn_arena_init(&arena, NULL);
-    assert_ok(ctx, kn_loops_parse(ctx, &arena, printed, sizeof printed - 1, "f", &l));
+    assert_ok(ctx, kn_loops_parse(ctx, &arena, want, size, "f", &l));
+    assert_int_equal(l->calls.n, calls);
+    for (uint32_t i = 0; i < calls; i++) assert_int_equal(l->calls.v[i]->number, i);
     assert_ok(ctx, kn_loops_print(ctx, l, &text, &n));
-    assert_string_equal(text, printed);
-    assert_int_equal(n, sizeof printed - 1);
+    assert_string_equal(text, want);
+    assert_int_equal(n, size);
     kiln_text_free(ctx, text, n);
     kn_arena_fini(&arena);
 }
 
-/* Any prefix and many damaged texts: a status, never a crash. */
-static void survives_damage(void **state)
+static void prints(void **state)
 {
-    kiln_ctx *ctx = *state;
-    char copy[sizeof printed];
+    prints_again(*state, printed, sizeof printed - 1, 0);
+    prints_again(*state, printed_calls, sizeof printed_calls - 1, 3);
+}
+
+/* Any prefix and many damaged texts: a status, never a crash. */
+static void damage(kiln_ctx *ctx, const char *text, size_t size)
+{
+    char copy[2000];
     uint64_t seed = 3;
+    assert_true(size < sizeof copy);
     for (size_t k = 0; k < 3000; k++) {
         kn_arena arena;
         kn_loops *l;
-        size_t n = k < sizeof printed ? k : sizeof printed - 1;
-        memcpy(copy, printed, sizeof printed);
-        for (int i = 0; k >= sizeof printed && i < 3; i++) {
+        size_t n = k < size ? k : size;
+        memcpy(copy, text, size);
+        for (int i = 0; k > size && i < 3; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
-            copy[(seed >> 33) % n] = printed[(seed >> 13) % n];
+            copy[(seed >> 33) % n] = text[(seed >> 13) % n];
         }
         kn_arena_init(&arena, NULL);
         kiln_status status = kn_loops_parse(ctx, &arena, copy, n, "f", &l);
         assert_true(status == KILN_OK || status == KILN_INVALID);
         kn_arena_fini(&arena);
     }
+}
+
+static void survives_damage(void **state)
+{
+    damage(*state, printed, sizeof printed - 1);
+    damage(*state, printed_calls, sizeof printed_calls - 1);
 }
 
 int main(void)
