@@ -16,6 +16,12 @@ static void note_swapped(maker *m, uint32_t a, uint32_t b)
     MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, a) && kn_push(&m->temp, &m->swapped, b));
 }
 
+static const char *why_not_settled(const place *p, uint32_t target)
+{
+    bool own = p->owned || p->slot == target;
+    return own ? "two results of the body are the same array" : "the body hands on an array that it may only read";
+}
+
 /* Moves values into their targets at the end of a body: by swapping slots where the value stands in a buffer of its own, by
  * copying where it does not. */
 static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const *from, const uint32_t *target)
@@ -36,7 +42,7 @@ static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const
             source[i] = p->slot;
             continue;
         }
-        if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, "the value is needed elsewhere");
+        if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, p->type, why_not_settled(p, target[i]));
         source[i] = new_slot(m, KN_SLOT_SCRATCH, 0, m->l->slots.v[target[i]].dtype, m->l->slots.v[target[i]].elements);
         store_place(m, f, p, source[i]);
     }
@@ -229,7 +235,7 @@ static void start_carry(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *bod
     }
     c->slot = slot_for(m, f, var);
     place *p = place_of_atom(m, f, e->in[at]);
-    if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, "the initial value of a loop is needed afterwards");
+    if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, c->type, why_not_over(m, f, e->in[at], e));
     store_place(m, f, p, c->slot);
 }
 

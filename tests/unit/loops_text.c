@@ -138,6 +138,7 @@ static const char printed_calls[] =
     "kiln loops\n"
     "inputs 1 outputs 2 constants 0 scratch 448\n"
     "counts 0 0 0 0 # nests, time loops, copies, exit copies\n"
+    "# calls 3: cholesky 1, triangular_solve 2\n"
     "scope \"\"\n"
     "file \"\"\n"
     "slot in0: f64[4] input 0\n"
