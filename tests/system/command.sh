@@ -182,6 +182,8 @@ run 0 counts f.jaxpr --check counts.json; says "no count moved"
 sed 's/"compiles": 1/"compiles": 2/' counts.json > moved.json
 run 1 counts f.jaxpr --check moved.json; says "f.jaxpr: compiles: 1, was 2"
 KILN_TIER=0 KILN_TARGET=x86-64-v4 run 0 counts f.jaxpr --check counts.json
+run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.mlir"; says "compiles       1"
+run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.hlo"; says "equations"
 run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
 run 2 counts f.jaxpr --check nowhere.json
 cp "$KILN_SOURCE/examples/graphs/pair.yaml" pair.yaml
