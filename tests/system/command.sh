@@ -46,7 +46,21 @@ done
 run 0 --man; says ".TH KILN 1"
 run 0 completion bash; says "complete -o filenames -F _kiln kiln"
 check sh -c 'bash -n out 2>/dev/null || ! command -v bash >/dev/null'
-run 0 completion zsh; says "#compdef kiln"
+cp out completion.bash
+# complete WORDS...: what bash would offer for the last one
+complete() {
+    bash -c 'source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kiln; echo "${COMPREPLY[*]}"' _ kiln "$@"
+}
+if command -v bash > /dev/null; then
+    check test "$(complete sh)" = show
+    check test "$(complete show --fo)" = --format
+    check test "$(complete show --format s)" = "stablehlo svg"
+    check test "$(complete show --format = sv)" = svg
+    check test "$(complete show --stage =)" = "traced transformed lowered optimised loops llvm asm"
+    check test "$(complete eval --tier '')" = "0 2 auto"
+    check test "$(complete show f.jax)" = f.jaxpr
+fi
+run 0 completion zsh; says "#compdef kiln"; says "]:value:(jaxpr stablehlo hlo dot svg)'"
 run 2 completion fish; complains "bash and zsh"
 run 0 doctor; says "Settings"
 run 0 prims; says "dot_general"
@@ -168,6 +182,8 @@ run 0 counts f.jaxpr --check counts.json; says "no count moved"
 sed 's/"compiles": 1/"compiles": 2/' counts.json > moved.json
 run 1 counts f.jaxpr --check moved.json; says "f.jaxpr: compiles: 1, was 2"
 KILN_TIER=0 KILN_TARGET=x86-64-v4 run 0 counts f.jaxpr --check counts.json
+run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.mlir"; says "compiles       1"
+run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.hlo"; says "equations"
 run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
 run 2 counts f.jaxpr --check nowhere.json
 cp "$KILN_SOURCE/examples/graphs/pair.yaml" pair.yaml
