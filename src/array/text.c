@@ -79,7 +79,7 @@ const char *kn_scalar_read(kiln_dtype d, const char *s, const char *end, kn_scal
     case 'f': q = kn_real_read(s, end, &v->f); break;
     case 'c':
         q = read_complex(s, end, v->c);
-        if (q == s) q = kn_real_read(s, end, &v->c[0]);
+        if (q == s) v->c[1] = 0, q = kn_real_read(s, end, &v->c[0]);
         break;
     default: break;
     }

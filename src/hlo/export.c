@@ -472,7 +472,7 @@ void kn_xcall(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_jaxpr *
 
 /* ---- what has no operation of its own ---- */
 
-static kiln_status lower_eqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_jaxpr **out)
+static kiln_status lower_eqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, bool literals, const kn_jaxpr **out)
 {
     kn_prog *p;
     kn_build b;
@@ -484,9 +484,9 @@ static kiln_status lower_eqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, c
     kn_build_init(&b, x->ctx, p);
     kn_atom *in = KN_NEWN(x->arena, kn_atom, e->nin), *y = KN_NEWN(x->arena, kn_atom, e->nout);
     KILN_TRY_MEM(x->ctx, in && y);
-    for (uint32_t i = 0; i < e->nin; i++) { /* literals stay visible to the rule; they are arguments too, which nothing uses */
+    for (uint32_t i = 0; i < e->nin; i++) { /* literals that stay visible to the rule are arguments too, which nothing uses */
         KILN_TRY(kn_build_input(&b, kn_type_of(j, e->in[i]), &in[i]));
-        if (!kn_is_literal(e->in[i])) continue;
+        if (!literals || !kn_is_literal(e->in[i])) continue;
         const kn_lit *l = &j->lits[kn_literal_index(e->in[i])];
         KILN_TRY(kn_build_literal(&b, l->dtype, l->value, &in[i]));
     }
@@ -494,17 +494,17 @@ static kiln_status lower_eqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, c
     return kn_build_finish(&b, y, e->nout, out);
 }
 
-const kn_jaxpr *kn_xlowering(kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
+const kn_jaxpr *kn_xlowering(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, bool literals)
 {
     const kn_jaxpr *b = NULL;
-    if (x->status == KILN_OK) kn_xfail(x, lower_eqn(x, j, e, &b));
+    if (x->status == KILN_OK) kn_xfail(x, lower_eqn(x, j, e, literals, &b));
     return x->status == KILN_OK ? b : NULL;
 }
 
 void kn_xlowered(kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
 {
     enum { MOST = 64 }; /* a rule that gives its own primitive again would not end */
-    const kn_jaxpr *b = kn_xlowering(x, j, e);
+    const kn_jaxpr *b = kn_xlowering(x, j, e, true);
     uint32_t *args = KN_NEWN(x->arena, uint32_t, e->nin), *out = KN_NEWN(x->arena, uint32_t, e->nout);
     KN_XCHECK(x, args && out);
     if (x->lowered > MOST) kn_xfail(x, kn_fail(x->ctx, KILN_INTERNAL, "lowering %s does not end", e->prim->name));

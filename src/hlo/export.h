@@ -136,8 +136,9 @@ const kn_mfunc *kn_xdecomposition(kn_export *x, const kn_jaxpr *body, const char
 /* What StableHLO knows under no name: a composite of ours, whose decomposition anyone can run (row->extra: how it is made). */
 void kn_xcomposite(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row);
 void kn_xparams(kn_export *x, const kn_eqn *e, kn_mattr *out); /* the equation's parameters as a dictionary */
-/* What the primitive's lowering gives for the equation, as a body of its operands. */
-const kn_jaxpr *kn_xlowering(kn_export *x, const kn_jaxpr *j, const kn_eqn *e);
+/* What the primitive's lowering gives for the equation, as a body of its operands; with `literals` for these very values of those that are
+ * literals. */
+const kn_jaxpr *kn_xlowering(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, bool literals);
 void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e);
 void kn_xlowered(kn_export *x, const kn_jaxpr *j, const kn_eqn *e); /* as what the primitive's lowering gives */
 

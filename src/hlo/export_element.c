@@ -197,7 +197,7 @@ void kn_xcomposite(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xr
     kn_mattr attrs;
     if (x->status != KILN_OK) return;
     if (row->extra != BY_LOWERING) kn_xfail(x, formula(x, j, e, row->extra, &body));
-    else body = kn_xlowering(x, j, e);
+    else body = kn_xlowering(x, j, e, false); /* one decomposition for all operands: a constant may be read back as a literal */
     if (!kn_xends_of(x, j, e, 0, &n)) return;
     kn_xparams(x, e, &attrs);
     const char *name = kn_arena_printf(x->arena, "kiln.%s", e->prim->name);

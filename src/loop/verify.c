@@ -145,7 +145,7 @@ static kiln_status two_slots(verifier *v, kn_lv at, const kn_linst *in)
 
 static bool share_scratch(const kn_slot *a, const kn_slot *b)
 {
-    if (a->kind != KN_SLOT_SCRATCH || b->kind != KN_SLOT_SCRATCH) return false;
+    if (a->kind != KN_SLOT_SCRATCH || b->kind != KN_SLOT_SCRATCH || a->elements == 0 || b->elements == 0) return false;
     const kn_slot *low = a->offset <= b->offset ? a : b, *high = low == a ? b : a;
     return high->offset - low->offset < (size_t)low->elements * kiln_dtype_bytes(low->dtype);
 }

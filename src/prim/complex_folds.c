@@ -11,16 +11,16 @@
 static kn_atom part(kn_low *l, kn_atom z, bool imaginary) { return kn_low1(l, imaginary ? &kn_prim_imag : &kn_prim_real, z); }
 
 /* c, d -> c * d */
-static kiln_status product_body(kn_build *outer, kiln_type t, bool twice, const kn_jaxpr **out)
+static kiln_status product_body(kn_build *outer, kiln_type t, const kn_jaxpr **out)
 {
     kn_build b;
     kn_build_init(&b, outer->ctx, outer->prog);
     kn_atom in[2];
     for (int i = 0; i < 2; i++) KILN_TRY(kn_build_input(&b, t, &in[i]));
     kn_low l = {&b, KILN_OK};
-    kn_atom y = kn_low2(&l, &kn_prim_mul, in[0], in[1]), results[] = {y, y};
+    kn_atom y = kn_low2(&l, &kn_prim_mul, in[0], in[1]);
     KILN_TRY(l.status);
-    return kn_build_finish(&b, results, twice ? 2 : 1, out);
+    return kn_build_finish(&b, &y, 1, out);
 }
 
 kiln_status kn_lower_complex_reduce(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
@@ -41,49 +41,23 @@ kiln_status kn_lower_complex_reduce(const kn_rules *r, kn_build *b, const kn_jax
     if (e->prim->scalar_op != KN_S_mul)
         return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", e->prim->name, kn_type_show(t).s);
     const kn_jaxpr *body;
-    KILN_TRY(product_body(b, KILN_SCALAR(t.dtype), false, &body));
+    KILN_TRY(product_body(b, KILN_SCALAR(t.dtype), &body));
     kn_atom in[] = {x[0], kn_low_fill(&l, KILN_SCALAR(t.dtype), (kn_scalar){.c = {1, 0}})};
     y[0] = kn_low_op(&l, &kn_prim_reduce, (kn_param[]){KN_NONE, e->params[0], KN_JAXPR(body), KN_NONE}, in, 2);
     return l.status;
 }
 
-/* The dimension comes first: a scan whose carry is the product so far. */
-static kiln_status running_product(kn_low *l, const kn_eqn *e, kiln_type t, kn_atom x, kn_atom *y)
-{
-    enum { SCAN_PARAMS = 10 };
-    int64_t p[KN_MAX_RANK], back[KN_MAX_RANK], dims[KN_MAX_RANK], axis = e->params[0].i;
-    uint32_t k = 0;
-    p[k++] = axis;
-    for (uint32_t d = 0; d < t.rank; d++)
-        if ((int64_t)d != axis) p[k++] = d;
-    for (uint32_t d = 0; d < t.rank; d++) back[p[d]] = d, dims[d] = t.dims[p[d]];
-    kiln_type row = {t.dtype, t.rank - 1, dims + 1};
-    const kn_jaxpr *body;
-    KILN_TRY(product_body(l->b, row, true, &body));
-    kn_param params[SCAN_PARAMS];
-    for (uint32_t i = 0; i < kn_prim_scan.nparams && i < SCAN_PARAMS; i++) {
-        const char *name = kn_prim_scan.params[i].name;
-        params[i] = strcmp(name, "jaxpr") == 0        ? KN_JAXPR(body)
-                    : strcmp(name, "length") == 0     ? KN_INT(t.dims[axis])
-                    : strcmp(name, "num_carry") == 0  ? KN_INT(1)
-                    : strcmp(name, "num_consts") == 0 ? KN_INT(0)
-                    : strcmp(name, "reverse") == 0    ? KN_BOOL(e->params[1].b)
-                    : strcmp(name, "unroll") == 0     ? KN_INT(1)
-                                                      : KN_NONE;
-    }
-    kn_atom in[] = {kn_low_fill(l, row, (kn_scalar){.c = {1, 0}}), kn_low_op(l, &kn_prim_transpose, &KN_INTS(t.rank, p), &x, 1)}, out[2];
-    KILN_TRY(l->status);
-    KILN_TRY(kn_build_eqn(l->b, &kn_prim_scan, params, in, 2, out, 2));
-    *y = kn_low_op(l, &kn_prim_transpose, &KN_INTS(t.rank, back), &out[1], 1);
-    return l->status;
-}
+static kn_atom product(kn_low *l, kn_atom a, kn_atom b) { return kn_low2(l, &kn_prim_mul, a, b); }
 
 kiln_status kn_lower_complex_cumulative(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     (void)r;
     kn_low l = {b, KILN_OK};
-    kiln_type t = kn_in_type(j, e, 0);
-    if (e->prim->scalar_op == KN_S_mul) return running_product(&l, e, t, x[0], y);
+    (void)j;
+    if (e->prim->scalar_op == KN_S_mul) {
+        y[0] = kn_low_running(&l, x[0], (uint32_t)e->params[0].i, e->params[1].b, product);
+        return l.status;
+    }
     kn_atom sum[2];
     for (int i = 0; i < 2; i++) {
         kn_atom p = part(&l, x[0], i == 1);

@@ -60,7 +60,10 @@ static double cost(const kn_loops *l, const kn_lblock *b)
                      : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
         bool tile = in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
-        sum += in->region ? one * trips(l, in) * (tile ? tile_gain : 1) : one;
+        double whole = in->region ? one * trips(l, in) * (tile ? tile_gain : 1) : one;
+        /* Loops that may be split have been weighed, with the lengths of loops inside that depend on theirs. */
+        double weighed = in->region && in->region->cost ? (double)in->region->cost * trips(l, in) * (in->region->width ? in->region->width : 1) : 0;
+        sum += weighed > whole ? weighed : whole;
     }
     return sum;
 }

@@ -7,6 +7,7 @@
 #include "random_loops.h"
 #include "random_mix.h"
 #include "same.h"
+#include "seeds.h"
 #include "shrink.h"
 #include "testing.h"
 
@@ -146,12 +147,6 @@ static unsigned check_seed(kiln_ctx *ctx, uint64_t seed)
     return bad;
 }
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *v = getenv(name);
-    return v ? strtoull(v, NULL, 10) : otherwise;
-}
-
 static void run_seeds(kiln_ctx *ctx, uint64_t first)
 {
     uint64_t n = number_of("KILN_TEST_PROGRAMS", 100);
@@ -168,17 +163,12 @@ static void fixed_seeds(void **state) { run_seeds(*state, 1); }
 
 static void seeds_of_the_commit(void **state)
 {
-    char line[64] = "";
-    FILE *f = popen("git -C '" KILN_SOURCE_DIR "' rev-parse --verify -q HEAD 2>/dev/null", "r");
-    if (f && !fgets(line, sizeof line, f)) line[0] = 0;
-    if (f) pclose(f);
-    line[12] = 0;
-    if (!line[0]) {
+    uint64_t seed;
+    if (!commit_seed(&seed)) {
         print_message("no commit is known here (no git, or no repository): only the fixed seeds ran\n");
         return;
     }
-    uint64_t seed = strtoull(line, NULL, 16);
-    print_message("commit %s: seeds from %llu\n", line, (unsigned long long)seed);
+    print_message("seeds of the commit from %llu\n", (unsigned long long)seed);
     run_seeds(*state, seed);
 }
 

@@ -209,6 +209,26 @@ static void test_cumulative(void **state)
     EXPECT(run1(ctx, t, kiln_cumulative(t, "cumsum", constant(ctx, t, type, v), 0, true)), {3, 0, 3, -1e16, 2, -1e16});
     assert_ok(ctx, kiln_trace_begin(ctx, &t));
     EXPECT(run1(ctx, t, kiln_cumulative(t, "cummax", constant(ctx, t, type, v), 1, false)), {-0.0, 1e16, 1, 1, 2, 2});
+    /* the first result is the first element, not its product with one: that would make NaN of an infinity's other part */
+    static const double c[] = {-(double)INFINITY, 2, 3, 0};
+    assert_ok(ctx, kiln_trace_begin(ctx, &t));
+    EXPECT(run1(ctx, t, kiln_cumulative(t, "cumprod", constant(ctx, t, (kiln_type){KILN_C128, 2, (int64_t[]){2, 1}}, c), 1, false)), {c[0], 2, 3, 0});
+    assert_ok(ctx, kiln_trace_begin(ctx, &t));
+    EXPECT(run1(ctx, t, kiln_cumulative(t, "cumprod", constant(ctx, t, (kiln_type){KILN_C128, 1, (int64_t[]){1}}, c), 0, true)), {c[0], 2});
+    static const double d[] = {1, 2, 3, -1, 0, 2};
+    assert_ok(ctx, kiln_trace_begin(ctx, &t));
+    EXPECT(run1(ctx, t, kiln_cumulative(t, "cumprod", constant(ctx, t, (kiln_type){KILN_C128, 1, (int64_t[]){3}}, d), 0, false)), {1, 2, 5, 5, -10, 10});
+    assert_ok(ctx, kiln_trace_begin(ctx, &t));
+    EXPECT(run1(ctx, t, kiln_cumulative(t, "cumprod", constant(ctx, t, (kiln_type){KILN_C128, 1, (int64_t[]){3}}, d), 0, true)), {-10, 10, 2, 6, 0, 2});
+}
+
+/* A complex element may be a real number, or an imaginary one. */
+static void test_complex_text(void **state)
+{
+    kiln_array *a;
+    static const double want[] = {1, 0, 0, 2, -3, 4, 5, -6, (double)INFINITY, 0};
+    assert_ok(*state, kiln_array_parse(*state, "c128[5]:1,2j,-3+4j,(5-6j),inf", &a));
+    expect(a, sizeof want / sizeof *want, want);
 }
 
 static void test_windows(void **state)
@@ -360,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_are_own), cmocka_unit_test(test_while),   cmocka_unit_test(test_stop),
         cmocka_unit_test(test_cond),            cmocka_unit_test(test_scan),    cmocka_unit_test(test_cumulative),
+        cmocka_unit_test(test_complex_text),
         cmocka_unit_test(test_windows),         cmocka_unit_test(test_pad),     cmocka_unit_test(test_mode),
         cmocka_unit_test(test_errors),          cmocka_unit_test(test_nth_allocation),
     };
