@@ -231,7 +231,7 @@ static kiln_status skip_op(kn_mreader *r)
     uint32_t line = lx->tok.line;
     while (lx->tok.kind != KN_T_END && !kn_lex_is(lx, '}') && lx->tok.line == line) {
         kn_span skipped;
-        bool opens = lx->tok.kind == KN_T_CHAR && strchr("<([{", lx->tok.c);
+        bool opens = lx->tok.kind == KN_T_CHAR && kn_is_one_of(lx->tok.c, "<([{");
         if (opens) KILN_TRY(kn_lex_balanced(lx, &skipped));
         else kn_lex_next(lx);
     }

@@ -178,7 +178,7 @@ static bool literal(kn_lexer *lx, const char *f, size_t n)
     return true;
 }
 
-static bool is_literal(char c) { return c && !strchr("$<[]* ", c); }
+static bool is_literal(char c) { return c && !kn_is_one_of(c, "$<[]* "); }
 
 /* Does what the group begins with stand here? */
 static bool group_stands(const kn_mreader *r, const char *f)
