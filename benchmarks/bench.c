@@ -173,9 +173,10 @@ static bool scatters(const double *v, size_t n)
     return s.mad > 0.05 * s.median;
 }
 
-static bench_result result_of(const samples *s, bool two)
+/* With several threads the processors' time says nothing of the wall's. */
+static bench_result result_of(const samples *s, bool two, int threads)
 {
-    bool busy = shared(s, 0) || (two && shared(s, 1));
+    bool busy = threads == 1 && (shared(s, 0) || (two && shared(s, 1)));
     const double(*t)[ROUNDS_MOST] = busy ? s->processor : s->wall;
     bench_result r = {.a = bench_stats_of(t[0], s->n), .ratio = NAN, .difference = NAN, .error = NAN, .shared = busy};
     if (!two) return r;
@@ -212,7 +213,7 @@ bool bench_time(bench *b, const bench_pair *p, bench_result *out)
     samples *s = b->check_only || b->failed ? NULL : calloc(1, sizeof *s);
     bool timed = s && take_samples(b, p, s);
     if (timed) {
-        bench_result r = result_of(s, p->b.name != NULL);
+        bench_result r = result_of(s, p->b.name != NULL, b->threads);
         run_row(b, p, &r, s);
         if (out) *out = r;
     } else if (!b->check_only && !b->failed) {
@@ -233,6 +234,7 @@ static int usage(const char *program, int code)
             "  --check-only     compares the values, times nothing\n"
             "  --quick          a fifth of the samples\n"
             "  --no-peers       other programs are left out\n"
+            "  --threads N      N threads a side, on N processors (1)\n"
             "  --kiln PATH      the command (%s)\n"
             "  --results DIR    where the record goes (%s)\n",
             program, BENCH_KILN, BENCH_FOLDER "/results");
@@ -274,6 +276,7 @@ static int read_options(bench *b, int argc, char **argv, const bench_case *cases
         if (strcmp(w, "--check-only") == 0) b->check_only = true;
         else if (strcmp(w, "--quick") == 0) b->quick = true;
         else if (strcmp(w, "--no-peers") == 0) b->peers = false;
+        else if (strcmp(w, "--threads") == 0 && more && atoi(argv[i + 1]) > 0) b->threads = atoi(argv[++i]);
         else if (strcmp(w, "--kiln") == 0 && more) b->kiln = argv[++i];
         else if (strcmp(w, "--results") == 0 && more) b->results = argv[++i];
         else if (w[0] == '-') return usage(argv[0], 2);
@@ -291,13 +294,22 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
                .kiln = BENCH_KILN,
                .folder = BENCH_FOLDER,
                .results = BENCH_FOLDER "/results",
+               .threads = 1,
                .peers = true};
     int n_names, code = read_options(&b, argc, argv, cases, n_cases, &n_names);
     if (code >= 0) return code;
     setenv("KILN_CACHE", "none", 1); /* every compile is one, here and in the command */
     signal(SIGPIPE, SIG_IGN); /* a peer that dies is an error of its case */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    b.machine = bench_machine(bench_pin());
+    char threads[16];
+    int pinned = bench_pin(b.threads);
+    if (pinned < 0) {
+        fprintf(stderr, "%s: there are no %d processors for this process\n", argv[0], b.threads);
+        return 2;
+    }
+    snprintf(threads, sizeof threads, "%d", b.threads);
+    setenv("KILN_THREADS", threads, 1); /* here and in the command; peers go by the processors */
+    b.machine = bench_machine(pinned, b.threads);
     b.rows = json_array();
     run_head(&b);
     for (size_t i = 0; n_names == 0 && i < n_cases; i++) run_case(&b, &cases[i]);

@@ -132,8 +132,9 @@ json_t *bench_peer_python(bench *b, const char *script, const char *row, bench_p
 
 /* ---- facts ---- */
 
-/* Confines the process and its children to one processor, the last it may use; returns it, or -1. */
-int bench_pin(void);
-json_t *bench_machine(int pinned);
+/* Confines the process and its children to n processors, the last that it may use; returns the very last, or -1 where there are not as
+ * many. */
+int bench_pin(int n);
+json_t *bench_machine(int pinned, int threads);
 
 #endif

@@ -13,17 +13,18 @@
 #include <time.h>
 #include <unistd.h>
 
-int bench_pin(void)
+int bench_pin(int n)
 {
-    cpu_set_t may, one;
-    int last = -1;
+    cpu_set_t may, some;
+    int last = -1, found = 0;
     if (sched_getaffinity(0, sizeof may, &may) != 0) return -1;
-    for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &may)) last = i;
-    if (last < 0) return -1;
-    CPU_ZERO(&one);
-    CPU_SET(last, &one);
-    return sched_setaffinity(0, sizeof one, &one) == 0 ? last : -1;
+    CPU_ZERO(&some);
+    for (int i = CPU_SETSIZE; i-- > 0 && found < n;) {
+        if (!CPU_ISSET(i, &may)) continue;
+        if (found++ == 0) last = i;
+        CPU_SET(i, &some);
+    }
+    return found == n && sched_setaffinity(0, sizeof some, &some) == 0 ? last : -1;
 }
 
 /* First line of a file; false when there is none. */
@@ -120,7 +121,7 @@ static void compilers(json_t *o)
     put(o, "sleef", VERSION(SLEEF_VERSION_MAJOR, SLEEF_VERSION_MINOR, SLEEF_VERSION_PATCHLEVEL));
 }
 
-json_t *bench_machine(int pinned)
+json_t *bench_machine(int pinned, int threads)
 {
     json_t *o = json_object(), *cpu = json_object(), *by = json_object();
     struct utsname u;
@@ -138,6 +139,7 @@ json_t *bench_machine(int pinned)
         put(o, "kernel", text);
     }
     json_object_set_new(o, "pinned_to", json_integer(pinned));
+    json_object_set_new(o, "threads", json_integer(threads));
     json_object_set_new(o, "clock_cost_s", json_real(clock_cost()));
     compilers(by);
     json_object_set_new(o, "compilers", by);

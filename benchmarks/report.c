@@ -16,9 +16,11 @@ void run_head(const bench *b)
     const json_t *cpu = json_object_get(b->machine, "processor");
     const char *name = json_string_value(json_object_get(cpu, "name")),
                *load = json_string_value(json_object_get(b->machine, "load_at_start"));
-    printf("suite %s on %s, processor %d alone; load at the start %s\n", b->suite,
-           name ? name : "an unnamed processor", (int)json_integer_value(json_object_get(b->machine, "pinned_to")),
-           load ? load : "unknown");
+    int last = (int)json_integer_value(json_object_get(b->machine, "pinned_to"));
+    printf("suite %s on %s, ", b->suite, name ? name : "an unnamed processor");
+    if (b->threads == 1) printf("processor %d alone", last);
+    else printf("%d threads on as many processors", b->threads);
+    printf("; load at the start %s\n", load ? load : "unknown");
     if (load && strtod(load, NULL) > 0.5) printf("note: the machine is not quiet\n");
     if (b->check_only) return;
     printf("median (mad) of interleaved samples; `times` is how many times as fast the first is; difference: first - "
@@ -137,7 +139,8 @@ static bool write_all(const bench *b, FILE *f)
 bool run_save(const bench *b)
 {
     char path[4096], part[4104];
-    snprintf(path, sizeof path, "%s/%s.json", b->results, b->suite);
+    if (b->threads == 1) snprintf(path, sizeof path, "%s/%s.json", b->results, b->suite);
+    else snprintf(path, sizeof path, "%s/%s-%d.json", b->results, b->suite, b->threads);
     snprintf(part, sizeof part, "%s.part", path);
     if (mkdir(b->results, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "cannot make %s: %s\n", b->results, strerror(errno));

@@ -8,6 +8,7 @@
 struct bench {
     const char *suite, *kiln, *folder, *results;
     bool check_only, peers, quick;
+    int threads; /* of every side, and processors of the run */
     const bench_case *at; /* the case that runs */
     bool failed;          /* the case at hand: a value differs, or a side failed */
     size_t n_failed, n_missed, n_skipped, n_rows, n_checks;

@@ -115,7 +115,8 @@ static int count_input(cli *c, const char *path, json_t *all)
     code = pinned_context(c, &ctx);
     if (code == CLI_DONE) {
         c->ctx = ctx; /* messages are this context's */
-        if (in.kind != CLI_JAXPR && in.kind != CLI_GRAPH) code = cli_input_refuse(c, &in, "programs and graphs");
+        bool program = in.kind == CLI_JAXPR || in.kind == CLI_STABLEHLO || in.kind == CLI_HLO;
+        if (!program && in.kind != CLI_GRAPH) code = cli_input_refuse(c, &in, "programs and graphs");
         else if ((in.kind == CLI_GRAPH ? count_graph : count_program)(ctx, &in, counts) != KILN_OK) code = cli_fail(c);
         c->ctx = own;
         kiln_ctx_release(ctx);

@@ -212,10 +212,28 @@ static void words(FILE *to, const cli_option *options, uint32_t n)
         if (!(options[i].flags & CLI_LATER)) fprintf(to, " --%s", options[i].name);
 }
 
+/* "0, 2, auto" as words. */
+static void choices(FILE *to, const char *text)
+{
+    for (; *text; text++)
+        if (*text != ',') fputc(*text, to);
+}
+
+/* Lines of a case over "COMMAND --OPTION". */
+static void bash_choices(FILE *to, const char *command, const cli_option *options, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (options[i].kind != CLI_CHOICE || (options[i].flags & CLI_LATER)) continue;
+        fprintf(to, "    \"%s --%s\") choices=\"", command, options[i].name);
+        choices(to, options[i].value);
+        fputs("\" ;;\n", to);
+    }
+}
+
 static void complete_bash(FILE *to)
 {
     fputs("# bash completion of kiln; load it with: source <(kiln completion bash)\n_kiln()\n{\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} options=\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= choices=\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"--help --version",
           to);
     for (uint32_t i = 0; cli_commands[i]; i++) fprintf(to, " %s", cli_commands[i]->name);
@@ -225,7 +243,19 @@ static void complete_bash(FILE *to)
         words(to, cli_commands[i]->options, cli_commands[i]->n_options);
         fputs("\" ;;\n", to);
     }
-    fputs("    esac\n    case $word in\n    -*) COMPREPLY=($(compgen -W \"$options", to);
+    fputs("    esac\n    [ \"$word\" != = ] || { before==; word=; }\n"
+          "    [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    [ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD-2]}\n    case \"${COMP_WORDS[1]} $before\" in\n", to);
+    for (uint32_t i = 0; cli_commands[i]; i++) bash_choices(to, cli_commands[i]->name, cli_commands[i]->options, cli_commands[i]->n_options);
+    fputs("    esac\n    case $before in\n", to);
+    for (uint32_t i = 0; i < cli_n_common; i++) {
+        if (cli_common[i].kind != CLI_CHOICE || (cli_common[i].flags & CLI_LATER)) continue;
+        fprintf(to, "    --%s) choices=\"", cli_common[i].name);
+        choices(to, cli_common[i].value);
+        fputs("\" ;;\n", to);
+    }
+    fputs("    esac\n    if [ -n \"$choices\" ]; then\n        COMPREPLY=($(compgen -W \"$choices\" -- \"$word\"))\n        return\n    fi\n", to);
+    fputs("    case $word in\n    -*) COMPREPLY=($(compgen -W \"$options", to);
     words(to, cli_common, cli_n_common);
     fputs("\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n    esac\n}\ncomplete -o filenames -F _kiln kiln\n", to);
 }
@@ -246,7 +276,13 @@ static void zsh_options(FILE *to, const cli_option *options, uint32_t n)
         if (options[i].flags & CLI_LATER) continue;
         fprintf(to, " \\\n        '%s--%s%s[", options[i].flags & CLI_MANY ? "*" : "", options[i].name, options[i].value ? "=" : "");
         zsh_text(to, options[i].help);
-        fprintf(to, "]%s'", options[i].value ? ":value:_files" : "");
+        if (options[i].kind == CLI_CHOICE) {
+            fputs("]:value:(", to);
+            choices(to, options[i].value);
+            fputs(")'", to);
+        } else {
+            fprintf(to, "]%s'", options[i].value ? ":value:_files" : "");
+        }
     }
 }
 

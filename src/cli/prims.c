@@ -19,11 +19,11 @@ static bool has_rule(const kn_prim *p, unsigned rule)
     return has[rule];
 }
 
-static void print_row(const kn_prim *p)
+static void print_row(const kn_prim *p, int width)
 {
     char letters[N_RULES + 1] = "";
     for (unsigned i = 0; i < N_RULES; i++) letters[i] = has_rule(p, i) ? rules[i].letter : '-';
-    printf("%-22s %s ", p->name, letters);
+    printf("%-*s %s ", width, p->name, letters);
     for (uint32_t i = 0; i < p->nparams; i++) printf(" %s", p->params[i].name);
     printf("\n");
 }
@@ -78,6 +78,22 @@ static int write_json(cli *c, const char *path)
     return code;
 }
 
+static void print_table(const kn_prim *const *all, uint32_t n)
+{
+    size_t width = 0;
+    uint32_t counts[N_RULES] = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (strlen(all[i]->name) > width) width = strlen(all[i]->name);
+    printf("%-*s %-*s  parameters\n", (int)width, "primitive", N_RULES, "rules");
+    for (uint32_t i = 0; i < n; i++) {
+        print_row(all[i], (int)width);
+        for (unsigned k = 0; k < N_RULES; k++) counts[k] += has_rule(all[i], k);
+    }
+    printf("\n%u primitives; rules:", n);
+    for (unsigned k = 0; k < N_RULES; k++) printf("%s %c %s (%u)", k ? "," : "", rules[k].letter, rules[k].name, counts[k]);
+    printf("\nOne with a rule lower is evaluated and compiled as what it stands for; others have eval and loop.\n");
+}
+
 static int run(cli *c)
 {
     uint32_t n;
@@ -92,11 +108,7 @@ static int run(cli *c)
         const char *near = kn_nearest(name, names, n < 1024 ? n : 1024);
         return cli_bad(c, "unknown-primitive", "no primitive %s%s%s%s", name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
-    printf("%-22s %s  parameters\n", "primitive", "rules");
-    for (uint32_t i = 0; i < n; i++) print_row(all[i]);
-    printf("\n%u primitives; rules: ", n);
-    for (unsigned i = 0; i < N_RULES; i++) printf("%s%c %s", i ? ", " : "", rules[i].letter, rules[i].name);
-    printf("\n");
+    print_table(all, n);
     return CLI_DONE;
 }
 

@@ -2,6 +2,7 @@
 #include "array/array.h"
 #include "base/text.h"
 #include "cli/forms.h"
+#include "cli/values.h"
 #include "hlo/hlo.h"
 #include "kiln/graph.h"
 #include "lower/lower.h"
@@ -118,11 +119,23 @@ static int print_lowered(cli *c, const kiln_prog *p, const char *stage, bool fus
     return code;
 }
 
+static int print_copies(cli *c, const kiln_prog *p, const char *stage)
+{
+    char *text;
+    size_t n;
+    if (strcmp(stage, "loops") != 0 || cli_has(c, "format")) return cli_bad(c, "usage", "--copies belongs to --stage loops, and to no --format");
+    if (kn_compile_stage(c->ctx, p, NULL, "copies", &text, &n) != KILN_OK) return cli_fail(c);
+    return write_text(c, text, n);
+}
+
 static int print_stage(cli *c, const kiln_prog *p)
 {
-    const char *stage = cli_text(c, "stage", cli_has(c, "after") ? "optimised" : "traced");
+    const char *stage = cli_text(c, "stage", cli_has(c, "after") ? "optimised" : cli_has(c, "copies") ? "loops" : "traced");
     bool code_stage = strcmp(stage, "loops") == 0 || strcmp(stage, "llvm") == 0 || strcmp(stage, "asm") == 0;
     if (cli_has(c, "after") && strcmp(stage, "optimised") != 0) return cli_bad(c, "usage", "--after belongs to --stage optimised");
+    if (cli_has(c, "copies")) return print_copies(c, p, stage);
+    if (cli_has(c, "wrt") && !cli_has(c, "residuals")) return cli_bad(c, "usage", "--wrt belongs to --residuals");
+    if (cli_has(c, "residuals")) return cli_residuals(c, p);
     if (strcmp(stage, "traced") == 0 || strcmp(stage, "transformed") == 0) return print_any(c, p, stage);
     const char *format = cli_text(c, "format", "jaxpr");
     bool asks = cli_has(c, "signature") || cli_has(c, "ops"), fuse = !asks && (cli_form_is_fused(format) || cli_to_folder(c));
@@ -181,14 +194,15 @@ static const cli_option options[] = {
     {"format", 0, CLI_CHOICE, "jaxpr, stablehlo, hlo, dot, svg", "form: text, a graph in Graphviz's language, or a picture of it (jaxpr)", 0, 0},
     {"width", 0, CLI_INT, "N", "columns of a line; 0 is unlimited (80)", 0, 0},
     {"signature", 0, CLI_FLAG, NULL, "prints types and names of inputs and outputs, in order", 0, 0},
+    {"copies", 0, CLI_FLAG, NULL, "of --stage loops: every copy of an array that is left, and why", 0, 0},
     {"ops", 0, CLI_FLAG, NULL, "counts primitives, bodies once for each place that they stand in", 0, 0},
     {"transform", 0, CLI_TEXT, "WORD", "transforms the program first: grad:0, vmap:0,None(jvp), ... (docs/transforms.md)", 0, 0},
     {"rule", 0, CLI_TEXT, "RULE", "gives a custom rule to derivatives: NAME:jvp=FILE, NAME:fwd=FILE, NAME:bwd=FILE, NAME:residuals=N", CLI_MANY, 0},
     {"output", 'o', CLI_TEXT, "FILE", "writes to FILE; FOLDER/ takes every form, a file each", 0, 0},
     {"brief", 0, CLI_FLAG, NULL, "leaves parameters out, of HLO all but the entry", 0, 0},
     {"dialect", 0, CLI_TEXT, "NAME", "dialect of jaxprs", CLI_LATER, 0},
-    {"copies", 0, CLI_FLAG, NULL, "explains copies", CLI_LATER, 0},
-    {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative saves", CLI_LATER, 0},
+    {"residuals", 0, CLI_FLAG, NULL, "lists what a reverse derivative keeps of the values: bytes, equation, place, and why", 0, 0},
+    {"wrt", 0, CLI_TEXT, "I,J", "with --residuals: the operands to differentiate in (all floats)", 0, 0},
     {"rules", 0, CLI_FLAG, NULL, "counts rewrite rules", CLI_LATER, 0},
     {"diff", 0, CLI_TEXT, "OTHER", "compares with another program", CLI_LATER, 0},
 };

@@ -18,4 +18,7 @@ int cli_values_write(cli *c, const kiln_prog *p, const char *path, kiln_array *c
 int cli_values_expect(cli *c, const kiln_prog *p, const char *path, kiln_array *const *values, double rtol, double atol);
 void cli_values_free(kiln_array **values, uint32_t n); /* the arrays, not the list */
 
+/* --residuals and --wrt of show (residuals.c). */
+int cli_residuals(cli *c, const kiln_prog *p);
+
 #endif

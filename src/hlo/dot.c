@@ -489,6 +489,7 @@ static kiln_status draw(drawing *d)
 {
     uint32_t anchor;
     meet_all(d);
+    if (d->t->failed) return kn_nomem(d->ctx);
     kn_text_add(d->t, "digraph \"");
     put_word(d->t, d->prog->name ? d->prog->name : "program");
     kn_text_add(d->t, "\" {\n  graph [compound=true, fontname=\"Helvetica\", fontsize=11, labeljust=l, nodesep=0.2, ranksep=0.35");

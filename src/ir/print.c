@@ -280,28 +280,29 @@ typedef struct briefly {
 static briefly look(const printer *p, const kn_eqn *e)
 {
     briefly b = {0};
-    bool bodies = false, name = false;
+    bool any_body = false, name = false;
+    if (!p->brief) return b;
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param_spec *s = &e->prim->params[i];
         const kn_param *v = &e->params[i];
         bool is_name = strcmp(s->name, "name") == 0, shows = kn_param_shows(s, v, p->old);
         name |= is_name;
         b.named |= is_name && shows && v->kind != KN_P_NONE;
-        bodies |= v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
+        any_body |= v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
         b.n += shows;
     }
-    b.loop = bodies && !name;
+    b.loop = any_body && !name;
     b.named &= b.n > 1;
     return b;
 }
 
 static shown how(const printer *p, const briefly *b, const char *name, const kn_param *v)
 {
-    bool bodies = v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
+    bool is_body = v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
     if (!p->brief) return WHOLE;
-    if (b->loop) return bodies ? BODY_LEFT_OUT : *name == '_' ? LEFT_OUT : WHOLE;
+    if (b->loop) return is_body ? BODY_LEFT_OUT : *name == '_' ? LEFT_OUT : WHOLE;
     if (b->named) return strcmp(name, "name") == 0 ? WHOLE : LEFT_OUT;
-    return b->n > 1 || bodies ? LEFT_OUT : WHOLE;
+    return b->n > 1 || is_body ? LEFT_OUT : WHOLE;
 }
 
 /* Nothing is written, but variables get the names that they have in the whole text. */

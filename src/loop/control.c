@@ -16,6 +16,12 @@ static void note_swapped(maker *m, uint32_t a, uint32_t b)
     MAKER_TRY_MEM(m, kn_push(&m->temp, &m->swapped, a) && kn_push(&m->temp, &m->swapped, b));
 }
 
+static const char *why_not_settled(const place *p, uint32_t target)
+{
+    bool own = p->owned || p->slot == target;
+    return own ? "two results of the body are the same array" : "the body hands on an array that it may only read";
+}
+
 /* Moves values into their targets at the end of a body: by swapping slots where the value stands in a buffer of its own, by
  * copying where it does not. */
 static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const *from, const uint32_t *target)
@@ -36,7 +42,7 @@ static void settle(maker *m, frame *f, const kn_eqn *e, uint32_t n, place *const
             source[i] = p->slot;
             continue;
         }
-        if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, "the value is needed elsewhere");
+        if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, p->type, why_not_settled(p, target[i]));
         source[i] = new_slot(m, KN_SLOT_SCRATCH, 0, m->l->slots.v[target[i]].dtype, m->l->slots.v[target[i]].elements);
         store_place(m, f, p, source[i]);
     }
@@ -213,6 +219,50 @@ static void start_following(maker *m, const place *from, loop_carry *c)
     note_swapped(m, c->fresh, c->other);
 }
 
+/* ---- arrays of which every row is written: their first values are not needed ---- */
+
+static const kn_eqn *giver(const kn_jaxpr *j, kn_atom a)
+{
+    for (uint32_t k = 0; k < j->neqns && !kn_is_literal(a); k++)
+        for (uint32_t i = 0; i < j->eqns[k].nout; i++)
+            if (j->eqns[k].out[i] == a) return &j->eqns[k];
+    return NULL;
+}
+static bool is_number(const kn_jaxpr *j, kn_atom a, int64_t v)
+{
+    return kn_is_literal(a) && strchr("iu", kiln_dtype_kind(kn_type_of(j, a).dtype)) && j->lits[kn_literal_index(a)].value.i == v;
+}
+/* Is carry k a counter that takes the values 0 .. n - 1 in the trips? */
+static bool counts_to(const frame *f, const kn_eqn *e, const kn_jaxpr *cond, uint32_t ncc, const kn_jaxpr *body, uint32_t nbc, uint32_t k, int64_t n)
+{
+    const kn_eqn *less = giver(cond, cond->out[0]), *next = giver(body, body->out[k]);
+    kn_atom old = body->in[nbc + k];
+    if (!less || strcmp(less->prim->name, "lt") != 0 || less->in[0] != cond->in[ncc + k] || !is_number(cond, less->in[1], n)) return false;
+    if (!is_number(f->j, e->in[ncc + nbc + k], 0) || !next || strcmp(next->prim->name, "add") != 0) return false;
+    return (next->in[0] == old && is_number(body, next->in[1], 1)) || (next->in[1] == old && is_number(body, next->in[0], 1));
+}
+/* Carry i only gets a row in each trip, at a counter that runs over all rows, from the first or from the last. */
+static bool all_rows_written(const frame *f, const kn_eqn *e, uint32_t i)
+{
+    uint32_t ncc = (uint32_t)kn_param_of(e, "cond_nconsts")->i, nbc = (uint32_t)kn_param_of(e, "body_nconsts")->i;
+    const kn_jaxpr *cond = kn_param_of(e, "cond_jaxpr")->jaxpr, *body = kn_param_of(e, "body_jaxpr")->jaxpr;
+    const kn_eqn *put = giver(body, body->out[i]);
+    kn_atom old = body->in[nbc + i];
+    if (!put || put->prim->loop != KN_LOOP_UPDATE || put->in[0] != old || reads_atom(body, old, put) || reads_atom(cond, cond->in[ncc + i], NULL)) return false;
+    for (uint32_t q = 1; q < put->nin; q++)
+        if (put->in[q] == old) return false;
+    kiln_type t = kn_type_of(body, old), row = kn_type_of(body, put->in[1]);
+    if (t.rank == 0 || row.rank != t.rank || row.dims[0] != 1 || t.dims[0] < 1) return false;
+    for (uint32_t d = 1; d < t.rank; d++)
+        if (row.dims[d] != t.dims[d]) return false;
+    const kn_eqn *from_last = giver(body, put->in[2]);
+    bool back = from_last && strcmp(from_last->prim->name, "sub") == 0 && is_number(body, from_last->in[0], t.dims[0] - 1);
+    kn_atom counter = back ? from_last->in[1] : put->in[2];
+    for (uint32_t k = 0; k < e->nout; k++)
+        if (counter == body->in[nbc + k]) return counts_to(f, e, cond, ncc, body, nbc, k, t.dims[0]);
+    return false;
+}
+
 static void start_carry(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *body, uint32_t nconsts, uint32_t at, uint32_t i, loop_carry *c)
 {
     uint32_t var = e->out[i];
@@ -228,8 +278,9 @@ static void start_carry(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *bod
         return;
     }
     c->slot = slot_for(m, f, var);
+    if (all_rows_written(f, e, i)) return;
     place *p = place_of_atom(m, f, e->in[at]);
-    if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, "the initial value of a loop is needed afterwards");
+    if (p && p->kind == PLACE_MEMORY) count_copy(m, f, e, c->type, why_not_over(m, f, e->in[at], e));
     store_place(m, f, p, c->slot);
 }
 

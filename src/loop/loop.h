@@ -105,6 +105,15 @@ typedef struct kn_slot {
     bool part;     /* SCRATCH: every thread has its own; the offset is from the start of its part */
 } kn_slot;
 
+/* A copy of a whole array that was made, and why; of loops that were read from text there are none. */
+typedef struct kn_lcopy {
+    bool in_loop;
+    const char *what; /* the primitive, or the output */
+    const char *type, *why;
+    uint32_t scope;
+    kn_loc loc;
+} kn_lcopy;
+
 typedef struct kn_loops {
     kn_arena *arena;
     KN_VEC(kn_linst) inst; /* [0] is unused */
@@ -121,10 +130,12 @@ typedef struct kn_loops {
     bool ticks;
     /* counts */
     uint32_t nests, time_loops, copies, exit_copies;
+    KN_VEC(kn_lcopy) copied; /* copies and exit_copies, each */
     uint32_t splits; /* loops that may be split */
 } kn_loops;
 
 kiln_status kn_loops_print(kiln_ctx *ctx, const kn_loops *l, char **text, size_t *n); /* freed with kiln_text_free */
+kiln_status kn_loops_print_copies(kiln_ctx *ctx, const kn_loops *l, char **text, size_t *n); /* a line each; freed likewise */
 kiln_status kn_loops_parse(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_loops **out);
 kiln_status kn_loops_verify(kiln_ctx *ctx, const kn_loops *l);
 

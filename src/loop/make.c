@@ -100,14 +100,6 @@ void copy_slot(maker *m, uint32_t to, uint32_t from)
     if (to != from) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = to, .slot2 = from});
 }
 
-void count_copy(maker *m, frame *f, const kn_eqn *e, const char *why)
-{
-    (void)e;
-    (void)why;
-    if (f->in_loop) m->l->copies++;
-    else m->l->exit_copies++;
-}
-
 void want_through(frame *f)
 {
     for (uint32_t k = f->j->neqns; k-- > 0;) {
@@ -393,6 +385,24 @@ static uint32_t find_group(const maker *m, const homecoming *h, uint32_t n, uint
     return count;
 }
 
+static void note_output(maker *m, const frame *f, const homecoming *h)
+{
+    const kn_slot *from = &m->l->slots.v[h->p->slot];
+    uint32_t k = m->l->slots.v[h->home].index;
+    kn_atom a = f->j->out[k];
+    const char *what = kn_arena_printf(m->arena, "output %u", k), *why = NULL;
+    if (is_swapped(m, h->p->slot)) why = "a loop exchanges two buffers for it; nothing is copied where it ends in the right one";
+    else if (from->kind == KN_SLOT_INPUT && !kn_is_literal(a) && f->plan[a].def == UINT32_MAX) why = kn_arena_printf(m->arena, "it is input %u as it came in", from->index);
+    else if (from->kind == KN_SLOT_INPUT)
+        why = kn_arena_printf(m->arena, "it is made in the memory of input %u; nothing is copied where the output is given the same", from->index);
+    else if (from->kind == KN_SLOT_CONST) why = "it is a constant of the program";
+    else if (from->kind == KN_SLOT_OUTPUT) why = kn_arena_printf(m->arena, "it is made in the memory of output %u, which is the same array", from->index);
+    else if (!kn_is_literal(a) && f->plan[a].kind == PLACE_REGISTERS) why = "it is small enough for registers, but was made in memory";
+    else if (f->donated_last >= 0) why = "its own memory may be that of a donated input, which was still to be read when it was made";
+    else why = "its own memory was in use when it was made";
+    if (MAKER_TRY_MEM(m, what && why)) note_copy(m, false, what, h->p->type, 0, (kn_loc){0}, why);
+}
+
 static void store_outputs(maker *m, frame *f, const uint32_t *work)
 {
     homecoming *h = KN_NEWN(&m->temp, homecoming, f->j->nout + 1);
@@ -400,7 +410,8 @@ static void store_outputs(maker *m, frame *f, const uint32_t *work)
     uint32_t *group = KN_NEWN(&m->temp, uint32_t, f->j->nout + 1);
     if (!MAKER_TRY_MEM(m, h && met && group)) return;
     uint32_t n = find_homecomings(m, f, work, h);
-    for (uint32_t i = 0; i < n; i++) m->l->exit_copies += h[i].p->kind == PLACE_MEMORY;
+    for (uint32_t i = 0; i < n; i++)
+        if (h[i].p->kind == PLACE_MEMORY) note_output(m, f, &h[i]);
     for (uint32_t i = 0; i < n && m->status == KILN_OK; i++) {
         if (!h[i].given || met[i]) continue;
         uint32_t count = find_group(m, h, n, i, met, group);

@@ -2,7 +2,7 @@
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, reduce.c cumulate.c dot.c tile.c conv.c update.c control.c sort.c the loops of their own
- * kind, call.c the calls of routines on whole arrays; merge.c then makes one loop of neighbours over the same rows. */
+ * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -201,12 +201,17 @@ void set_place(maker *m, frame *f, uint32_t var, place *p);
 /* The variable, + 1, that is in the way of `var` in its wanted slot (0: none), and when donated inputs are read last. */
 uint32_t guard_of(const maker *m, const frame *f, uint32_t var, int64_t *donated);
 uint32_t slot_for(maker *m, frame *f, uint32_t var); /* the wanted slot, or fresh scratch */
-void count_copy(maker *m, frame *f, const kn_eqn *e, const char *why);
 void copy_slot(maker *m, uint32_t to, uint32_t from);
 bool dead_after(frame *f, uint32_t var, uint32_t pos);
 void want_through(frame *f); /* loops and updates hand a wanted slot on to what they start from */
 /* Stores a value (any place) into a slot. */
 void store_place(maker *m, frame *f, place *p, uint32_t slot);
+
+/* ---- copies (copies.c) ---- */
+void note_copy(maker *m, bool in_loop, const char *what, kiln_type type, uint32_t scope, kn_loc loc, const char *why);
+void count_copy(maker *m, const frame *f, const kn_eqn *e, kiln_type type, const char *why); /* made for this equation */
+/* Why equation e may not overwrite its operand, which stands in memory. */
+const char *why_not_over(maker *m, frame *f, kn_atom a, const kn_eqn *e);
 
 /* ---- kinds of loops ---- */
 /* One nest that stores several values (equation, result) of one shape. */

@@ -14,7 +14,7 @@
  *        }
  *      }
  *
- * A call of a routine: call cholesky(0, 8, 1) out0 = in0 work s2 */
+ * A call of a routine (behind the counts a remark lists them): call cholesky(0, 8, 1) out0 = in0 work s2 */
 #include "base/fpmode.h"
 #include "base/text.h"
 #include "loop/loop.h"
@@ -281,6 +281,26 @@ static void name_slots(printer *p)
     }
 }
 
+/* What is compiled as a call of a routine, by name. */
+static void calls_out(printer *p)
+{
+    const kn_loops *l = p->l;
+    if (!l->calls.n) return;
+    kn_text_printf(&p->t, "# calls %u:", l->calls.n);
+    for (uint32_t i = 0; i < l->calls.n; i++) {
+        const char *name = l->calls.v[i]->call.routine->name;
+        uint32_t n = 0;
+        bool met = false;
+        for (uint32_t k = 0; k < l->calls.n; k++) {
+            bool same = strcmp(l->calls.v[k]->call.routine->name, name) == 0;
+            met |= same && k < i;
+            n += same;
+        }
+        if (!met) kn_text_printf(&p->t, "%s %s %u", i ? "," : "", name, n);
+    }
+    kn_text_char(&p->t, '\n');
+}
+
 static void header(printer *p)
 {
     static const char *const kinds[] = {"input", "output", "constant", "scratch"};
@@ -290,6 +310,7 @@ static void header(printer *p)
     kn_text_add(&p->t, l->ticks ? " ticks\n" : "\n");
     kn_text_printf(&p->t, "counts %u %u %u %u # nests, time loops, copies, exit copies\n", l->nests, l->time_loops, l->copies,
                    l->exit_copies);
+    calls_out(p);
     for (uint32_t i = 0; i < l->n_scopes; i++) {
         kn_text_add(&p->t, "scope ");
         quoted(p, l->scopes[i]);

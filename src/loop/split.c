@@ -2,7 +2,8 @@
 /* Which loops are split over threads.
  *
  * Does:   marks loops (region.cost) whose iterations are independent and whose work pays for waking a thread; of a reduction in lanes
- *         that is long enough, makes such a loop over its blocks, whose results are then combined in their order.
+ *         that is long enough, makes such a loop over its blocks, whose results are then combined in their order; a loop of few
+ *         iterations that holds nothing but a second one becomes one loop with it.
  * Needs:  finished loops.   Leaves: the same program; every element is computed by the same operations in the same order.
  * Cost:   linear in instructions for each level of loops; programs without a heavy loop are only weighed.
  *
@@ -17,7 +18,8 @@
  * nobody uses outside, is given to each thread instead. */
 #include "loop/alias.h"
 
-enum { MOST_TERMS = 8, ENOUGH = 16 };
+/* Iterations: ENOUGH for threads to share; FEW: made more by those of a loop inside, where they are all that there is. */
+enum { MOST_TERMS = 8, ENOUGH = 16, FEW = 64 };
 
 #define LARGE ((int64_t)1 << 60)
 
@@ -411,14 +413,14 @@ static bool better_inside(splitter *s, const kn_lblock *b, double whole, int64_t
     return false;
 }
 
-/* Gives each thread what the loop last looked at needs of its own. */
-static void take_parts(splitter *s, int64_t trips)
+/* Gives each thread what the loop last looked at needs of its own, and what `more` says (may be NULL). */
+static void take_parts(splitter *s, int64_t trips, const bool *more)
 {
     size_t bytes = 0;
     for (uint32_t c = 0; c < s->n_slots; c++) {
         const access *a = &s->access[c];
         kn_slot *slot = &s->l->slots.v[c];
-        if (a->stamp != s->stamp || !a->written || apart(a, trips)) continue;
+        if (a->stamp != s->stamp || !a->written || (apart(a, trips) && !(more && more[c]))) continue;
         slot->part = true;
         slot->offset = bytes;
         bytes += ((size_t)slot->elements * kiln_dtype_bytes(slot->dtype) + 63) & ~(size_t)63;
@@ -427,22 +429,6 @@ static void take_parts(splitter *s, int64_t trips)
 }
 
 static void walk(splitter *s, kn_lblock *b);
-
-static void try_loop(splitter *s, const kn_linst *in, double cost)
-{
-    kn_lregion *r = in->region;
-    int64_t units = units_of(s, r), trips = trips_of(s, r);
-    bool few = units < ENOUGH && r->width <= 1 && better_inside(s, &r->blocks[0], cost / (double)(trips > 0 ? trips : 1), units);
-    if (units >= 2 && !few && independent(s, in)) {
-        take_parts(s, trips);
-        r->cost = (int64_t)(cost / (double)trips) + 1;
-        s->l->splits++;
-    } else if (r->width <= 1) {
-        walk(s, &r->blocks[0]);
-    }
-}
-
-/* ---- reductions ---- */
 
 static kn_lv add_inst(splitter *s, kn_lblock *b, kn_linst in, const kn_linst *like)
 {
@@ -464,6 +450,89 @@ static kn_lv add_index(splitter *s, kn_lblock *b, kn_sop op, kn_lv x, kn_lv y, c
 {
     return add_inst(s, b, (kn_linst){.op = KN_L_SOP, .sop = op, .dtype = KILN_I64, .from = KILN_I64, .a = x, .b = y}, like);
 }
+
+/* ---- a loop of few iterations that holds nothing but a second one ---- */
+
+/* The loop inside, if both run from zero on; 0: none. */
+static kn_lv only_loop(const splitter *s, const kn_lregion *r)
+{
+    const kn_lblock *b = &r->blocks[0];
+    kn_lv found = 0;
+    int64_t lo;
+    if (r->width > 1 || !constant(s, r->lo, &lo) || lo != 0) return 0;
+    for (uint32_t i = 0; i < b->inst.n; i++) {
+        const kn_linst *in = inst(s, b->inst.v[i]);
+        if (in->op == KN_L_CONST || in->op == KN_L_SOP) continue;
+        if (in->op != KN_L_LOOP || found) return 0;
+        found = b->inst.v[i];
+    }
+    const kn_lregion *q = found ? inst(s, found)->region : NULL;
+    bool good = q && q->width <= 1 && !q->init.n && constant(s, q->lo, &lo) && lo == 0 && trips_of(s, q) > 1;
+    return good ? found : 0;
+}
+
+/* loop i { .. loop k { .. } } becomes loop n { i = n / trips; k = n rem trips; .. }; `before` receives its bounds, and the loop. */
+static void flatten(splitter *s, kn_lv outer, kn_lv inner, kn_lblock *before)
+{
+    const kn_linst like = *inst(s, outer);
+    kn_lregion *r = like.region, *q = inst(s, inner)->region;
+    int64_t trips = trips_of(s, q), all = trips * trips_of(s, r);
+    kn_lblock *b = &r->blocks[0], body = {0};
+    kn_lv i = b->params.v[0], k = q->blocks[0].params.v[0];
+    r->lo = add_int(s, before, 0, &like);
+    r->hi = add_int(s, before, all, &like);
+    kn_lv n = add_inst(s, NULL, (kn_linst){.op = KN_L_PARAM, .dtype = KILN_I64}, &like), size = add_int(s, &body, trips, &like);
+    kn_arena *arena = s->l->arena;
+    bool ok = !s->nomem && kn_push(arena, &before->inst, outer) && kn_push(arena, &body.inst, i) && kn_push(arena, &body.inst, k);
+    for (uint32_t x = 0; x < b->inst.n && ok; x++)
+        if (b->inst.v[x] != inner) ok = kn_push(arena, &body.inst, b->inst.v[x]);
+    for (uint32_t x = 0; x < q->blocks[0].inst.n && ok; x++) ok = kn_push(arena, &body.inst, q->blocks[0].inst.v[x]);
+    if (!ok) {
+        s->nomem = true;
+        return;
+    }
+    kn_linst part = {.op = KN_L_SOP, .sop = KN_S_div, .dtype = KILN_I64, .from = KILN_I64, .a = n, .b = size, .scope = like.scope, .loc = like.loc};
+    s->l->inst.v[i] = part;
+    part.sop = KN_S_rem;
+    s->l->inst.v[k] = part;
+    b->params.v[0] = n;
+    b->inst.v = body.inst.v, b->inst.n = body.inst.n, b->inst.cap = body.inst.cap;
+}
+
+/* Which slots the loop last looked at has to have of its own; NULL: out of memory. */
+static bool *own_slots(splitter *s, int64_t trips)
+{
+    bool *own_of = KN_NEWN(&s->temp, bool, s->n_slots + 1);
+    if (!own_of) s->nomem = true;
+    for (uint32_t c = 0; own_of && c < s->n_slots; c++) {
+        const access *a = &s->access[c];
+        own_of[c] = a->stamp == s->stamp && a->written && !apart(a, trips);
+    }
+    return own_of;
+}
+
+/* Marks the loop if it may be split, else looks inside. What takes its place, where that is more than itself, is appended to `instead`. */
+static void try_loop(splitter *s, kn_lv v, double cost, kn_lblock *instead)
+{
+    const kn_linst *in = inst(s, v);
+    kn_lregion *r = in->region;
+    int64_t units = units_of(s, r), trips = trips_of(s, r);
+    bool few = units < ENOUGH && r->width <= 1 && better_inside(s, &r->blocks[0], cost / (double)(trips > 0 ? trips : 1), units);
+    if (units < 2 || few || !independent(s, in)) {
+        if (r->width <= 1) walk(s, &r->blocks[0]);
+        return;
+    }
+    kn_lv inner = units < FEW ? only_loop(s, r) : 0;
+    bool *more = NULL;
+    if (inner && independent(s, inst(s, inner))) more = own_slots(s, trips_of(s, inst(s, inner)->region));
+    if (inner) independent(s, in); /* its accesses again */
+    take_parts(s, trips, more);
+    if (more) flatten(s, v, inner, instead);
+    r->cost = (int64_t)(cost / (double)trips_of(s, r)) + 1;
+    s->l->splits++;
+}
+
+/* ---- reductions ---- */
 
 /* A loop in `b` with its block and counter; it is appended last, by the caller. */
 static kn_lregion *new_loop(splitter *s, kn_lv lo, kn_lv hi, const kn_linst *like)
@@ -579,7 +648,10 @@ static void walk(splitter *s, kn_lblock *b)
             } else if (r->init.n) {
                 walk(s, &r->blocks[0]);
             } else {
-                try_loop(s, in, cost);
+                try_loop(s, b->inst.v[i], cost, &instead);
+                if (s->nomem || !instead.inst.n) continue;
+                splice(s, b, i, &instead);
+                i += instead.inst.n - 1;
             }
         } else if (in->op == KN_L_WHILE || in->op == KN_L_IF) {
             for (uint32_t k = 0; k < r->nblocks; k++) walk(s, &r->blocks[k]);

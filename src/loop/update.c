@@ -72,7 +72,7 @@ void emit_update(maker *m, frame *f, const kn_eqn *e)
     }
     place *old = place_of_atom(m, f, e->in[0]), *update = place_of_atom(m, f, e->in[1]);
     if (!old || !update) return;
-    bool in_place = old->kind == PLACE_MEMORY && old->owned && dead_after(f, e->in[0], f->pos);
+    bool same = false, in_place = old->kind == PLACE_MEMORY && old->owned && dead_after(f, e->in[0], f->pos);
     if (update->kind == PLACE_LAZY && !kn_is_literal(e->in[0]) && reads_var(m, f, e->in[1], e->in[0])) {
         uint32_t t = new_slot(m, KN_SLOT_SCRATCH, 0, u.dtype, kiln_type_size(u));
         store_place(m, f, update, t);
@@ -81,6 +81,7 @@ void emit_update(maker *m, frame *f, const kn_eqn *e)
         p->slot = t;
         update = p;
     } else if (update->kind == PLACE_MEMORY && old->kind == PLACE_MEMORY && update->slot == old->slot) {
+        same = in_place;
         in_place = false;
     }
     window w = {.u = update, .x = x, .at = at};
@@ -88,7 +89,7 @@ void emit_update(maker *m, frame *f, const kn_eqn *e)
         w.slot = old->slot;
     } else {
         w.slot = slot_for(m, f, e->out[0]);
-        count_copy(m, f, e, "the array before the update is needed afterwards");
+        if (old->kind == PLACE_MEMORY) count_copy(m, f, e, x, same ? "the update is the array itself" : why_not_over(m, f, e->in[0], e));
         store_place(m, f, old, w.slot);
     }
     if (update->kind == PLACE_REGISTERS) {

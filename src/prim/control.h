@@ -44,6 +44,8 @@ kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *bod
 kiln_status kn_transpose_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
                                kn_atom *ct_in);
 
+int64_t kn_while_slots(double bytes); /* snapshots of a state of so many bytes that the way back keeps */
+
 /* The policy of a remat2, as JAX names it: what may be saved is one of nothing, everything, dots; or names, which dots may stand
  * among. */
 kiln_status kn_policy_text(kiln_ctx *ctx, kn_arena *arena, const char *const *saved, uint32_t n, const char **out);

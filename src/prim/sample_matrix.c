@@ -5,10 +5,23 @@
 
 #include "prims.gen.h"
 
+/* f64 or f32; complex numbers where only they, or now and then they too, may be drawn. */
+static kiln_status precision(kn_sample *s, kiln_dtype *d)
+{
+    static const kiln_dtype order[] = {KILN_F64, KILN_F32, KILN_C128, KILN_C64};
+    bool whole = (s->dtypes >> KILN_C128 | s->dtypes >> KILN_C64) & 1, real = s->dtypes == 0 || ((s->dtypes >> KILN_F64 | s->dtypes >> KILN_F32) & 1);
+    uint32_t first = whole && (!real || kn_sample_below(s, 2)) ? 2 : 0;
+    for (uint32_t i = first; i < first + 2; i++) {
+        *d = order[i];
+        if (!s->dtypes || s->dtypes >> *d & 1) return KILN_OK;
+    }
+    return kn_fail(s->ctx, KILN_DTYPE, "%s takes none of the element types to draw from", s->prim->name);
+}
+
 static kiln_status small_matrix(kn_sample *s, bool square, kiln_type *t, int64_t *dims, kn_atom *x)
 {
-    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
-    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "%s takes none of the element types to draw from", s->prim->name);
+    kiln_dtype d;
+    KILN_TRY(precision(s, &d));
     int64_t n = s->length < 6 ? s->length : 6;
     s->tame = true;
     dims[0] = 2;
@@ -47,9 +60,9 @@ kiln_status kn_sample_pivots(kn_sample *s)
 kiln_status kn_sample_tridiagonal(kn_sample *s)
 {
     int64_t n = s->length < 9 ? s->length : 9, dims[3] = {2, n, 2};
-    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    kiln_dtype d;
     kn_atom x[4];
-    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "tridiagonal_solve takes none of the element types to draw from");
+    KILN_TRY(precision(s, &d));
     s->tame = true;
     for (uint32_t i = 0; i < 4; i++) KILN_TRY(kn_sample_input(s, (kiln_type){d, i < 3 ? 2 : 3, dims}, &x[i]));
     return kn_sample_emit(s, (kn_param[]){KN_BOOL(false)}, x, 4, 1);
@@ -57,10 +70,10 @@ kiln_status kn_sample_tridiagonal(kn_sample *s)
 
 kiln_status kn_sample_householder(kn_sample *s)
 {
-    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    kiln_dtype d;
+    KILN_TRY(precision(s, &d));
     int64_t n = s->length < 6 ? s->length : 6, dims[3] = {2, n + kn_sample_below(s, 3), n};
     kn_atom x[2];
-    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "householder_product takes none of the element types to draw from");
     s->tame = true;
     KILN_TRY(kn_sample_input(s, (kiln_type){d, 3, dims}, &x[0]));
     KILN_TRY(kn_sample_input(s, (kiln_type){d, 2, (int64_t[]){2, n}}, &x[1]));
@@ -71,11 +84,11 @@ kiln_status kn_sample_householder(kn_sample *s)
 kiln_status kn_sample_linear_solve(kn_sample *s)
 {
     static const char *const keys[] = {"matvec", "vecmat", "solve", "transpose_solve"};
-    kiln_dtype d = s->dtypes >> KILN_F64 & 1 ? KILN_F64 : KILN_F32;
+    kiln_dtype d;
+    KILN_TRY(precision(s, &d));
     kiln_type t = {d, 1, &s->length};
     kn_param counts[4], bodies[4];
     kn_atom x[5], in[2], y;
-    if (s->dtypes && !(s->dtypes >> d & 1)) return kn_fail(s->ctx, KILN_DTYPE, "custom_linear_solve takes none of the element types to draw from");
     for (int i = 0; i < 4; i++) {
         const kn_jaxpr *body;
         kn_build own;

@@ -54,7 +54,6 @@ static kiln_status type_integer(kn_typing *t) { return same_of(t, "iu"); }
 
 /* ---- derivatives ---- */
 
-#define jvp_sign kn_jvp_zero
 #define jvp_floor kn_jvp_zero
 #define jvp_ceil kn_jvp_zero
 #define jvp_is_finite kn_jvp_zero
@@ -77,6 +76,21 @@ static kiln_status jvp_abs(KN_JVP_ARGS)
 {
     (void)r;
     return kn_jvp_element(b, e, j, x, dx, y, dy, (kn_derivative[]){d_abs});
+}
+
+/* Real numbers: none. Complex ones, z/|z|: what of g/|z| is not along the result, 0 at 0. JAX gives none here, though there is one. */
+static kiln_status jvp_sign(KN_JVP_ARGS)
+{
+    kn_low low = {b, KILN_OK}, *l = &low;
+    kiln_dtype d = kn_in_type(j, e, 0).dtype;
+    if (kiln_dtype_kind(d) != 'c') return kn_jvp_zero(r, b, j, e, x, dx, y, dy);
+    kiln_dtype part = kn_part_dtype(d);
+    kn_atom size = D_F(abs, x[0]), none = kn_low2(l, &kn_prim_eq, size, kn_low_num(l, part, 0));
+    kn_atom inverse = D_DIV(kn_low_num(l, part, 1), kn_low_select(l, none, kn_low_num(l, part, 1), size));
+    inverse = kn_low_select(l, none, kn_low_num(l, part, 0), inverse);
+    kn_atom along = D_F(real, D_MUL(kn_low_op(l, &kn_prim_conj, &KN_DTYPE(d), &y[0], 1), dx[0]));
+    dy[0] = D_MUL(kn_low_convert(l, inverse, d), D_SUB(dx[0], D_MUL(y[0], kn_low_convert(l, along, d))));
+    return l->status;
 }
 
 KN_JVP1(neg, D_NEG(g))

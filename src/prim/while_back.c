@@ -325,6 +325,12 @@ static kiln_status find_linear(const kn_rules *r, const reversal *v, bool *linea
     return KILN_OK;
 }
 
+int64_t kn_while_slots(double bytes)
+{
+    double fit = (double)SNAPSHOT_BYTES / bytes; /* infinite where a snapshot is empty */
+    return fit >= (double)MOST_SLOTS ? MOST_SLOTS : fit <= (double)LEAST_SLOTS ? LEAST_SLOTS : (int64_t)fit;
+}
+
 kiln_status kn_transpose_while(KN_TRANSPOSE_ARGS)
 {
     reversal v = {.r = r, .b = b, .j = j, .e = e, .w = kn_while_parts_of(e), .n = e->nout};
@@ -347,8 +353,7 @@ kiln_status kn_transpose_while(KN_TRANSPOSE_ARGS)
         if (carry && !linear[i]) bytes += (double)kiln_type_size(kn_out_type(j, e, i - nb)) * (double)kiln_dtype_bytes(kn_out_type(j, e, i - nb).dtype);
     }
     v.linear = linear;
-    double fit = (double)SNAPSHOT_BYTES / bytes; /* infinite where a snapshot is empty */
-    v.slots = fit >= (double)MOST_SLOTS ? MOST_SLOTS : fit <= (double)LEAST_SLOTS ? LEAST_SLOTS : (int64_t)fit;
+    v.slots = kn_while_slots(bytes);
     KILN_TRY(r->pull_back(r, v.w.body, linear, given, wanted, onto, &v.back, found));
     return reverse(&v, x, ct, ct_in);
 }

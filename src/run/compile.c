@@ -237,10 +237,12 @@ static kiln_status stage(compile *c, const char *name, char **text, size_t *n)
 {
     if (strcmp(name, "traced") == 0) return kiln_prog_print(c->ctx, c->p, 100, text, n);
     bool lowered = strcmp(name, "lowered") == 0, optimised = strcmp(name, "optimised") == 0, loops = strcmp(name, "loops") == 0;
-    if (!lowered && !optimised && !loops && strcmp(name, "llvm") != 0 && strcmp(name, "asm") != 0)
+    bool copies = strcmp(name, "copies") == 0;
+    if (!lowered && !optimised && !loops && !copies && strcmp(name, "llvm") != 0 && strcmp(name, "asm") != 0)
         return kn_fail(c->ctx, KILN_NOTFOUND, "no stage '%s'; accepted: traced, lowered, optimised, loops, llvm, asm", name);
     KILN_TRY(to_loops(c, lowered ? LOWER : optimised ? OPTIMISE : LOOPS));
     if (lowered || optimised) return kiln_prog_print(c->ctx, lowered ? c->lowered : c->optimised, 100, text, n);
+    if (copies) return kn_loops_print_copies(c->ctx, c->loops, text, n);
     return loops ? kn_loops_print(c->ctx, c->loops, text, n) : kn_loops_stage(c->ctx, c->loops, &c->r, name, text, n);
 }
 

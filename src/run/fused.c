@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The optimised program with its loop nests as functions. The loops are made once, only to be told which values are stored by which
  * nest; everything else that is elementwise is computed where it is read and goes into each nest that reads it. */
+#include "base/map.h"
 #include "hlo/export.h"
 #include "run/stages.h"
 
-enum { UNSEEN, REGISTERS, NEST }; /* of a variable: NEST + number - 1 for those stored by a nest */
+#include <stdlib.h>
 
-typedef struct seen {
-    const kn_jaxpr *j;
-    uint32_t *kept; /* per variable */
-} seen;
+enum { UNSEEN, REGISTERS, NEST }; /* of a variable: NEST + number - 1 for those stored by a nest */
 
 typedef struct fusing {
     kiln_ctx *ctx;
     kn_arena temp;
     kn_prog *out;
-    KN_VEC(seen) bodies;
+    kn_map index;              /* body -> index into kept + 1 */
+    KN_VEC(uint32_t *) kept; /* per body: per variable */
     bool failed;
 } fusing;
 
 static uint32_t *kept_of(fusing *f, const kn_jaxpr *j)
 {
-    for (uint32_t i = f->bodies.n; i-- > 0;)
-        if (f->bodies.v[i].j == j) return f->bodies.v[i].kept;
-    seen s = {j, KN_NEWN(&f->temp, uint32_t, j->nvars)};
-    if (!s.kept || !kn_push(&f->temp, &f->bodies, s)) f->failed = true;
-    return s.kept;
+    uint32_t at = kn_map_get(&f->index, kn_map_address(j));
+    if (at) return f->kept.v[at - 1];
+    uint32_t *v = KN_NEWN(&f->temp, uint32_t, j->nvars);
+    if (!v || !kn_push(&f->temp, &f->kept, v) || !kn_map_put(&f->temp, &f->index, kn_map_address(j), f->kept.n)) f->failed = true;
+    return v;
 }
 
 static void kept(void *ud, const kn_jaxpr *j, uint32_t var, uint32_t nest)
@@ -45,8 +44,15 @@ typedef struct frame {
     uint32_t *def;         /* per variable: equation + 1, 0: an input */
     kn_atom *map;          /* per variable: what stands for it in b */
     bool *mapped;
-    uint32_t *last;        /* per nest: the last equation of its values + 1; nests of this body only have one */
-    uint32_t nlast;
+    uint32_t nest;         /* what `kept` says of the first nest of this body */
+    uint32_t *last;        /* per nest from that one on: the last equation of its values + 1; nests of this body only have one */
+    uint32_t *first, *next; /* the values of a nest in their order: per nest the first, per variable the one behind it; variable + 1 */
+    /* of the nest that is being made, which has a number of its own */
+    uint32_t number;
+    uint32_t *member;        /* per equation: the last nest that it is in */
+    uint32_t *inside;        /* per variable: the last nest that has it */
+    kn_atom *inner;          /* what stands for it there */
+    KN_VEC(uint32_t) members, stack; /* equations */
 } frame;
 
 static bool is_element(const kn_eqn *e) { return e->prim->loop == KN_LOOP_ELEMENT || e->prim->loop == KN_LOOP_PARTS; }
@@ -90,46 +96,51 @@ static kiln_status plain(frame *r, uint32_t k)
 }
 
 /* Equations that a nest computes: those of its values, and the lazy ones below. */
-static kiln_status closure(frame *r, uint32_t k, bool *member)
+static kiln_status closure(frame *r, uint32_t k)
 {
-    KN_VEC(uint32_t) stack = {0};
-    KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &stack, k));
-    while (stack.n) {
-        k = stack.v[--stack.n];
-        if (member[k]) continue;
-        member[k] = true;
+    KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &r->stack, k));
+    while (r->stack.n) {
+        k = r->stack.v[--r->stack.n];
+        if (r->member[k] == r->number) continue;
+        r->member[k] = r->number;
+        KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &r->members, k));
         const kn_eqn *e = &r->j->eqns[k];
         for (uint32_t i = 0; i < e->nin; i++)
-            if (!kn_is_literal(e->in[i]) && is_lazy(r, e->in[i])) KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &stack, r->def[e->in[i]] - 1));
+            if (!kn_is_literal(e->in[i]) && is_lazy(r, e->in[i])) KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &r->stack, r->def[e->in[i]] - 1));
     }
     return KILN_OK;
 }
 
-/* One function of the equations first..last that are members; its results are the values `roots`. */
-static kiln_status call_nest(frame *r, const bool *member, uint32_t last, const uint32_t *roots, uint32_t nroots)
+static int by_position(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* One function of the members, of which `last` is the last equation; its results are the values `roots`. */
+static kiln_status call_nest(frame *r, uint32_t last, const uint32_t *roots, uint32_t nroots)
 {
     kn_arena *temp = &r->f->temp;
     kn_build own;
     KN_VEC(kn_atom) args = {0};
-    kn_atom *inner = KN_NEWN(temp, kn_atom, r->j->nvars), *out = KN_NEWN(temp, kn_atom, nroots);
-    bool *inside = KN_NEWN(temp, bool, r->j->nvars);
-    KILN_TRY_MEM(r->f->ctx, inner && out && inside);
+    kn_atom *out = KN_NEWN(temp, kn_atom, nroots);
+    KILN_TRY_MEM(r->f->ctx, out);
     kn_build_init(&own, r->f->ctx, r->f->out);
-    for (uint32_t k = 0; k <= last; k++) {
-        const kn_eqn *e = &r->j->eqns[k];
-        for (uint32_t i = 0; member[k] && i < e->nin; i++) {
+    qsort(r->members.v, r->members.n, sizeof *r->members.v, by_position);
+    for (uint32_t m = 0; m < r->members.n; m++) {
+        const kn_eqn *e = &r->j->eqns[r->members.v[m]];
+        for (uint32_t i = 0; i < e->nin; i++) {
             kn_atom a = e->in[i];
-            if (kn_is_literal(a) || inside[a]) continue;
+            if (kn_is_literal(a) || r->inside[a] == r->number) continue;
             if (!r->mapped[a]) KILN_TRY(plain(r, r->def[a] - 1));
-            KILN_TRY(kn_build_input(&own, kn_type_of(r->j, a), &inner[a]));
+            KILN_TRY(kn_build_input(&own, kn_type_of(r->j, a), &r->inner[a]));
             KILN_TRY_MEM(r->f->ctx, kn_push(temp, &args, r->map[a]));
-            inside[a] = true;
+            r->inside[a] = r->number;
         }
-        if (!member[k]) continue;
-        KILN_TRY(kn_build_copy(&own, r->j, e, inner));
-        for (uint32_t i = 0; i < e->nout; i++) inside[e->out[i]] = true;
+        KILN_TRY(kn_build_copy(&own, r->j, e, r->inner));
+        for (uint32_t i = 0; i < e->nout; i++) r->inside[e->out[i]] = r->number;
     }
-    for (uint32_t i = 0; i < nroots; i++) out[i] = inner[roots[i]];
+    for (uint32_t i = 0; i < nroots; i++) out[i] = r->inner[roots[i]];
     const kn_jaxpr *body;
     const kn_eqn *e = &r->j->eqns[last];
     char *name = kn_arena_printf(temp, "fused_%s", kn_export_name(e->prim));
@@ -147,28 +158,28 @@ static kiln_status call_nest(frame *r, const bool *member, uint32_t last, const 
     return KILN_OK;
 }
 
-static kiln_status nest_at(frame *r, uint32_t k, uint32_t number)
+static void begin_nest(frame *r)
 {
-    bool *member = KN_NEWN(&r->f->temp, bool, r->j->neqns);
+    r->number++;
+    r->members.n = 0;
+}
+
+static kiln_status nest_at(frame *r, uint32_t k, uint32_t nest)
+{
     KN_VEC(uint32_t) roots = {0};
-    KILN_TRY_MEM(r->f->ctx, member);
-    for (uint32_t i = 0; i <= k; i++) {
-        const kn_eqn *e = &r->j->eqns[i];
-        for (uint32_t o = 0; o < e->nout; o++)
-            if (is_element(e) && r->kept[e->out[o]] == number) {
-                KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &roots, e->out[o]));
-                KILN_TRY(closure(r, i, member));
-            }
+    begin_nest(r);
+    for (uint32_t v = r->first[nest]; v; v = r->next[v - 1]) {
+        KILN_TRY_MEM(r->f->ctx, kn_push(&r->f->temp, &roots, v - 1));
+        KILN_TRY(closure(r, r->def[v - 1] - 1));
     }
-    return call_nest(r, member, k, roots.v, roots.n);
+    return call_nest(r, k, roots.v, roots.n);
 }
 
 static kiln_status whole_nest(frame *r, uint32_t k)
 {
-    bool *member = KN_NEWN(&r->f->temp, bool, r->j->neqns);
-    KILN_TRY_MEM(r->f->ctx, member);
-    KILN_TRY(closure(r, k, member));
-    return call_nest(r, member, k, r->j->eqns[k].out, r->j->eqns[k].nout);
+    begin_nest(r);
+    KILN_TRY(closure(r, k));
+    return call_nest(r, k, r->j->eqns[k].out, r->j->eqns[k].nout);
 }
 
 static kiln_status equation(frame *r, uint32_t k)
@@ -183,31 +194,56 @@ static kiln_status equation(frame *r, uint32_t k)
         uint32_t v = r->kept[e->out[i]];
         if (v == UNSEEN || r->mapped[e->out[i]]) continue;
         if (v == REGISTERS) KILN_TRY(plain(r, k));
-        else if (r->last[v - NEST] == k + 1) KILN_TRY(nest_at(r, k, v));
+        else if (r->last[v - r->nest] == k + 1) KILN_TRY(nest_at(r, k, v - r->nest));
     }
+    return KILN_OK;
+}
+
+static kiln_status new_frame(frame *r)
+{
+    const kn_jaxpr *j = r->j;
+    kn_arena *temp = &r->f->temp;
+    r->kept = kept_of(r->f, j);
+    r->def = KN_NEWN(temp, uint32_t, j->nvars);
+    r->map = KN_NEWN(temp, kn_atom, j->nvars);
+    r->mapped = KN_NEWN(temp, bool, j->nvars);
+    r->next = KN_NEWN(temp, uint32_t, j->nvars);
+    r->inside = KN_NEWN(temp, uint32_t, j->nvars);
+    r->inner = KN_NEWN(temp, kn_atom, j->nvars);
+    r->member = KN_NEWN(temp, uint32_t, j->neqns);
+    KILN_TRY_MEM(r->f->ctx, r->kept && r->def && r->map && r->mapped && r->next && r->inside && r->inner && r->member);
+    uint32_t least = UINT32_MAX, most = NEST;
+    for (uint32_t k = 0; k < j->neqns; k++)
+        for (uint32_t i = 0; i < j->eqns[k].nout; i++) {
+            uint32_t var = j->eqns[k].out[i], nest = r->kept[var];
+            r->def[var] = k + 1;
+            if (nest < NEST) continue;
+            if (nest < least) least = nest;
+            if (nest > most) most = nest;
+        }
+    r->nest = least <= most ? least : most;
+    r->last = KN_NEWN(temp, uint32_t, most - r->nest + 1);
+    r->first = KN_NEWN(temp, uint32_t, most - r->nest + 1);
+    KILN_TRY_MEM(r->f->ctx, r->last && r->first);
+    for (uint32_t k = j->neqns; k-- > 0;)
+        for (uint32_t i = j->eqns[k].nout; i-- > 0;) {
+            uint32_t var = j->eqns[k].out[i], nest = r->kept[var] - r->nest;
+            if (r->kept[var] < NEST || !is_element(&j->eqns[k])) continue;
+            r->next[var] = r->first[nest];
+            r->first[nest] = var + 1;
+            if (!r->last[nest]) r->last[nest] = k + 1;
+        }
     return KILN_OK;
 }
 
 static kiln_status fuse_body(fusing *f, const kn_jaxpr *j, const kn_jaxpr **out)
 {
     kn_build b;
-    frame r = {.f = f, .j = j, .b = &b, .kept = kept_of(f, j)};
-    kn_arena *temp = &f->temp;
+    frame r = {.f = f, .j = j, .b = &b};
     kn_build_init(&b, f->ctx, f->out);
-    r.def = KN_NEWN(temp, uint32_t, j->nvars);
-    r.map = KN_NEWN(temp, kn_atom, j->nvars);
-    r.mapped = KN_NEWN(temp, bool, j->nvars);
-    kn_atom *results = KN_NEWN(temp, kn_atom, j->nout);
-    KILN_TRY_MEM(f->ctx, r.kept && r.def && r.map && r.mapped && results);
-    for (uint32_t k = 0; k < j->neqns; k++)
-        for (uint32_t i = 0; i < j->eqns[k].nout; i++) {
-            uint32_t var = j->eqns[k].out[i];
-            r.def[var] = k + 1;
-            if (r.kept[var] >= NEST && r.kept[var] - NEST + 1 > r.nlast) r.nlast = r.kept[var] - NEST + 1;
-        }
-    KILN_TRY_MEM(f->ctx, r.last = KN_NEWN(temp, uint32_t, r.nlast));
-    for (uint32_t v = 0; v < j->nvars; v++)
-        if (r.kept[v] >= NEST && r.def[v] > r.last[r.kept[v] - NEST]) r.last[r.kept[v] - NEST] = r.def[v];
+    KILN_TRY(new_frame(&r));
+    kn_atom *results = KN_NEWN(&f->temp, kn_atom, j->nout);
+    KILN_TRY_MEM(f->ctx, results);
     for (uint32_t i = 0; i < j->nin; i++) {
         kn_atom *to = &r.map[j->in[i]];
         if (i < j->nconsts) KILN_TRY(kn_build_const(&b, j->consts[i], to));

@@ -22,7 +22,7 @@ kiln_status kn_loops_stage(kiln_ctx *ctx, const kn_loops *l, const kn_resolved *
  * an array of no elements); one array a constant. */
 kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const *consts, const kiln_compile_opts *opts, kiln_exec **out);
 
-/* "traced", "lowered", "optimised", "loops", "llvm", "asm" */
+/* "traced", "lowered", "optimised", "loops", "copies" (those that the loops make, each with its reason), "llvm", "asm" */
 kiln_status kn_compile_stage(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, const char *stage, char **text, size_t *n);
 
 /* The optimised program with its nests as calls of functions named fused_..: what stands in one loop nest, with all that is computed

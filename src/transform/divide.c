@@ -31,6 +31,21 @@ void kn_divide_unknown(kn_partial *p, const kn_eqn *e, const bool *unknown_out, 
         if (unknown_out[i]) p->in_unknown[e->out[i]] = out[n++];
 }
 
+/* Divides a body inside of what is being divided, and says so to the log. */
+kiln_status kn_log_inside(kn_partial *p, int64_t trips, bool by_policy, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy,
+                          const kn_arg_kind *kinds, kn_split *out)
+{
+    kn_logs *log = kn_log_of(p), before = {0};
+    if (log) {
+        before = *log;
+        log->trips = trips > 0 && before.trips > INT64_MAX / trips ? INT64_MAX : before.trips * trips;
+        log->by_policy |= by_policy;
+    }
+    KILN_TRY(kn_partial_loop(p->r, j, unknown, wanted, policy, kinds, out));
+    if (log) log->trips = before.trips, log->by_policy = before.by_policy;
+    return KILN_OK;
+}
+
 kiln_status kn_divide_place(kn_partial *p, const kn_eqn *e)
 {
     p->known.scope = p->unknown.scope = e->scope;
@@ -68,12 +83,26 @@ static kiln_status barrier(kn_partial *p, kn_atom *in, uint32_t n)
     return KILN_OK;
 }
 
+/* Of a call in a loop's body: what of its operands the loop is passed. */
+static kiln_status inside_kinds(kn_partial *p, const kn_eqn *e, kn_arg_kind **out)
+{
+    if (!p->kinds) return KILN_OK;
+    KILN_TRY_MEM(p->r->ctx, *out = KN_NEWN(&p->r->prog->arena, kn_arg_kind, e->nin));
+    for (uint32_t i = 0; i < e->nin; i++) {
+        uint32_t arg = kn_is_literal(e->in[i]) || p->in_known[e->in[i]] == KN_NO_ATOM ? 0 : kn_map_get(&p->args, (uint64_t)p->in_known[e->in[i]] + 1);
+        (*out)[i] = kn_is_literal(e->in[i]) ? KN_ARG_SLICE : arg ? p->kinds[arg - 1] : KN_ARG_CARRIED;
+    }
+    return KILN_OK;
+}
+
 static kiln_status divide_call(kn_partial *p, const kn_eqn *e, const kn_policy *policy)
 {
     bool *unknown;
     kn_split s;
     KILN_TRY(kn_divide_flags(p, e, 0, &unknown));
-    KILN_TRY(kn_partial_body(p->r, e->params[kn_body_param(e->prim)].jaxpr, unknown, NULL, policy, &s));
+    kn_arg_kind *kinds = NULL;
+    KILN_TRY(inside_kinds(p, e, &kinds));
+    KILN_TRY(kn_log_inside(p, 1, policy != NULL, e->params[kn_body_param(e->prim)].jaxpr, unknown, NULL, policy, kinds, &s));
     KILN_TRY(kn_divide_place(p, e));
     kn_atom *in = kn_divide_atoms(p, e->nin + s.residuals), *out = kn_divide_atoms(p, s.known->nout + s.unknown->nout);
     KILN_TRY_MEM(p->r->ctx, in && out);

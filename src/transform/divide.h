@@ -9,6 +9,8 @@ kiln_status kn_divide_scan(kn_partial *p, const kn_eqn *e);
 /* done: false when the condition is not known; then the loop is to be put off as a whole. */
 kiln_status kn_divide_while(kn_partial *p, const kn_eqn *e, bool *done);
 
+kiln_status kn_log_inside(kn_partial *p, int64_t trips, bool by_policy, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy,
+                          const kn_arg_kind *kinds, kn_split *out);
 kiln_status kn_divide_flags(kn_partial *p, const kn_eqn *e, uint32_t first, bool **out); /* unknown operands from `first` on */
 kiln_status kn_divide_place(kn_partial *p, const kn_eqn *e);
 kn_atom *kn_divide_atoms(kn_partial *p, uint32_t n);

@@ -24,16 +24,27 @@ typedef struct loop {
 static kiln_status split_body(kn_partial *p, const kn_eqn *e, loop *l, bool *unknown)
 {
     bool *wanted = KN_NEWN(&p->r->prog->arena, bool, e->nout), again = true;
-    KILN_TRY_MEM(p->r->ctx, wanted);
+    kn_arg_kind *kinds = KN_NEWN(&p->r->prog->arena, kn_arg_kind, e->nin);
+    KILN_TRY_MEM(p->r->ctx, wanted && kinds);
+    for (uint32_t i = 0; i < e->nin; i++) kinds[i] = i < l->s.consts ? KN_ARG_SAME : i < l->s.consts + l->s.carries ? KN_ARG_CARRIED : KN_ARG_SLICE;
     while (again) {
         again = false;
         for (uint32_t i = 0; i < l->s.carries; i++) wanted[i] = unknown[l->s.consts + i];
-        KILN_TRY(kn_partial_body(p->r, l->s.body, unknown, wanted, NULL, &l->split));
+        KILN_TRY(kn_log_inside(p, l->s.length, false, l->s.body, unknown, wanted, NULL, kinds, &l->split));
         for (uint32_t i = 0; i < l->s.carries; i++)
             if (l->split.unknown_out[i] && !unknown[l->s.consts + i]) unknown[l->s.consts + i] = again = true;
     }
     l->unknown = unknown;
     return KILN_OK;
+}
+
+/* The equation that gives a; NULL for an argument. */
+static const kn_eqn *maker(const kn_jaxpr *j, kn_atom a)
+{
+    for (uint32_t k = 0; k < j->neqns; k++)
+        for (uint32_t i = 0; i < j->eqns[k].nout; i++)
+            if (j->eqns[k].out[i] == a) return &j->eqns[k];
+    return NULL;
 }
 
 /* Which variables of the known body change from trip to trip. */
@@ -60,6 +71,7 @@ static kiln_status find_homes(kn_partial *p, loop *l)
         else if (from && from - 1 >= l->s.consts + l->s.carries) l->homes[i] = HOME_SLICE;
         else if (!kn_is_literal(a) && varies[a]) l->homes[i] = HOME_STACK, l->nstack++;
         else l->homes[i] = HOME_BEFORE, l->nbefore++;
+        if (l->homes[i] == HOME_BEFORE) KILN_TRY(kn_log(p, KN_LOG_BEFORE, kn_log_of(p) ? maker(k, a) : NULL, kn_type_of(k, a)));
     }
     return KILN_OK;
 }

@@ -19,9 +19,26 @@ typedef struct kn_made {
     const bool *flags; /* what was found */
     uint32_t next;     /* number + 1 of another one of this body */
 } kn_made;
+/* What partial evaluation did instead of keeping a value, for those who ask (residuals.c). */
+typedef enum kn_log_kind { KN_LOG_AGAIN, KN_LOG_BEFORE } kn_log_kind;
+typedef struct kn_log_entry {
+    kn_log_kind kind;
+    const kn_jaxpr *body; /* in which the equation stands */
+    const kn_prim *prim;  /* NULL: an operand */
+    kn_loc loc;
+    kiln_type type;
+    int64_t trips;
+    bool by_policy;
+} kn_log_entry;
+typedef struct kn_logs {
+    KN_VEC(kn_log_entry) v;
+    int64_t trips; /* of the loops that are being divided */
+    bool by_policy;
+} kn_logs;
 typedef struct kn_memo {
     kn_map first; /* address of a body -> number + 1 of the last one made */
     KN_VEC(kn_made *) made;
+    kn_logs *log; /* or NULL */
 } kn_memo;
 kn_made *kn_memo_find(const kn_rules *r, kn_made_kind kind, const kn_jaxpr *j, const bool *in, const bool *in2, const bool *out);
 kiln_status kn_memo_add(const kn_rules *r, kn_made d, kn_made **out);
@@ -57,6 +74,11 @@ typedef struct kn_policy {
 /* wanted (may be NULL): results that are to be unknown in any case. policy: NULL: all that is needed is saved. */
 kiln_status kn_partial_body(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy,
                             kn_split *out);
+
+/* The same of a body that runs many times; kinds: per argument. What is cheaper to compute again than to keep for each trip is not kept. */
+typedef enum kn_arg_kind { KN_ARG_SAME, KN_ARG_SLICE, KN_ARG_CARRIED } kn_arg_kind;
+kiln_status kn_partial_loop(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy,
+                            const kn_arg_kind *kinds, kn_split *out);
 
 /* Without what the results in used (NULL: all) do not need. The other results leave; arguments not needed leave when used_in is
  * given, which then says which stayed. */

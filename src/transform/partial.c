@@ -5,9 +5,12 @@
  *
  *     { lambda ; a t. let b = sin a; c = cos a; d = mul t c in (b, d) }, t unknown, becomes
  *     { lambda ; a. let b = sin a; c = cos a in (b, c) } and { lambda ; c t. let d = mul t c in (d,) } */
+#include "transform/keep.h"
 #include "transform/partial.h"
 
 #include "prims.gen.h"
+
+#include <math.h>
 
 kiln_status kn_residual(kn_partial *p, kn_atom known, kn_atom *out)
 {
@@ -66,6 +69,82 @@ static bool is_cheap(const kn_jaxpr *j, const kn_eqn *e)
     return kn_is_literal(e->in[0]) || bytes_of(kn_type_of(j, e->in[0])) < bytes_of(j->vars[e->out[0]].type) || e->prim == &kn_prim_reshape;
 }
 
+/* In a loop a residual is written and read once in every trip: two units for each byte. Made again it costs what its equation does, a
+ * simple operation 2 units an element, a function 24 (measured: 16 bytes there and back are as dear as eight additions, and cheaper than a
+ * sine); and what that reads must be kept or made again, too. What the loop is passed anyway costs nothing, nor what no trip changes.
+ *
+ * The cheapest choice is a minimum cut. Of each value v stand two nodes, `in` and `out`: kept, they are on different sides; made again, both on
+ * the far one; not needed, both on the near one.
+ *
+ *     source -> in(v)       what it costs to make v again (no limit: it cannot be)
+ *     in(v)  -> out(v)      what it costs to keep v
+ *     out(v) -> in(w)       no limit: who makes w again needs v, an operand of w's equation
+ *     out(v) -> sink        no limit: the way back reads v */
+static const double kept_byte = 2, simple = 2, function = 24;
+enum { CUT_MOST = 4000 }; /* equations of a body; of a longer one all is kept that is not trivial */
+
+static double cost_of(const kn_jaxpr *j, const kn_eqn *e)
+{
+    const kn_prim *p = e->prim;
+    bool power = p == &kn_prim_square || (p == &kn_prim_integer_pow && e->params[0].i >= 0 && e->params[0].i <= 4);
+    bool moves = p == &kn_prim_broadcast_in_dim || p == &kn_prim_reshape || p == &kn_prim_iota || p == &kn_prim_slice || p == &kn_prim_squeeze ||
+                 p == &kn_prim_pad || p == &kn_prim_rev;
+    if (e->nout != 1 || (p->flags & KN_EFFECT) || !(moves || (p->flags & KN_ELEMENTWISE))) return HUGE_VAL;
+    bool dear = !power && (p->flags & (KN_EXPENSIVE | KN_LEVEL_TRACED));
+    return (double)kiln_type_size(j->vars[e->out[0]].type) * (dear ? function : simple);
+}
+
+/* Per variable: 0 where it costs nothing (passed, the same in all trips, not known), else 1. */
+static void find_costly(const kn_partial *p, const bool *mixed, bool *same, bool *costly)
+{
+    const kn_jaxpr *j = p->j;
+    for (uint32_t i = 0; i < j->nin; i++) {
+        kn_arg_kind kind = i < j->nconsts ? KN_ARG_SAME : p->kinds[i - j->nconsts];
+        same[j->in[i]] = kind == KN_ARG_SAME;
+        costly[j->in[i]] = kind == KN_ARG_CARRIED;
+    }
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        bool all = !(e->prim->flags & KN_EFFECT);
+        for (uint32_t i = 0; i < e->nin; i++) all = all && (kn_is_literal(e->in[i]) || same[e->in[i]]);
+        for (uint32_t i = 0; i < e->nout; i++) same[e->out[i]] = all && !mixed[k], costly[e->out[i]] = !mixed[k] && !all;
+    }
+}
+
+/* by_cost[k]: the equation is to be made again. read: what the unknown half reads. */
+static kiln_status cut(const kn_partial *p, const bool *mixed, const bool *read, bool *by_cost)
+{
+    const kn_jaxpr *j = p->j;
+    kn_arena *arena = &p->r->prog->arena;
+    uint32_t source = 2 * j->nvars, sink = source + 1;
+    bool *same = KN_NEWN(arena, bool, j->nvars), *costly = KN_NEWN(arena, bool, j->nvars), *near = KN_NEWN(arena, bool, sink + 1);
+    kn_flow f;
+    KILN_TRY_MEM(p->r->ctx, same && costly && near);
+    KILN_TRY(kn_flow_init(&f, p->r->ctx, arena, sink + 1));
+    find_costly(p, mixed, same, costly);
+    for (uint32_t v = 0; v < j->nvars; v++) {
+        if (!costly[v]) continue;
+        KILN_TRY(kn_flow_edge_add(&f, 2 * v, 2 * v + 1, kept_byte * bytes_of(j->vars[v].type)));
+        if (read[v]) KILN_TRY(kn_flow_edge_add(&f, 2 * v + 1, sink, HUGE_VAL));
+    }
+    for (uint32_t i = 0; i < j->nin; i++)
+        if (costly[j->in[i]]) KILN_TRY(kn_flow_edge_add(&f, source, 2 * j->in[i], HUGE_VAL));
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        if (mixed[k] || !e->nout || !costly[e->out[0]]) continue;
+        double again = cost_of(j, e);
+        for (uint32_t i = 0; i < e->nout; i++) KILN_TRY(kn_flow_edge_add(&f, source, 2 * e->out[i], again));
+        for (uint32_t i = 0; i < e->nin && again < HUGE_VAL; i++)
+            if (!kn_is_literal(e->in[i]) && costly[e->in[i]]) KILN_TRY(kn_flow_edge_add(&f, 2 * e->in[i] + 1, 2 * e->out[0], HUGE_VAL));
+    }
+    KILN_TRY(kn_flow_cut(&f, source, sink, near));
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_eqn *e = &j->eqns[k];
+        by_cost[k] = !mixed[k] && e->nout == 1 && costly[e->out[0]] && !near[2 * e->out[0]];
+    }
+    return KILN_OK;
+}
+
 /* The policy of a checkpoint: may what this equation gives be saved? */
 static bool saveable(const kn_policy *policy, const kn_eqn *e)
 {
@@ -78,19 +157,26 @@ static bool saveable(const kn_policy *policy, const kn_eqn *e)
 }
 
 /* Goes backwards over the equations with what the unknown half reads; sets `again`. */
-static kiln_status choose(const kn_partial *p, const kn_policy *policy, const bool *mixed, const bool *wanted, bool *again)
+static kiln_status choose(kn_partial *p, const kn_policy *policy, const bool *mixed, const bool *wanted, bool *again)
 {
     const kn_jaxpr *j = p->j;
-    bool *read = KN_NEWN(&p->r->prog->arena, bool, j->nvars);
-    KILN_TRY_MEM(p->r->ctx, read);
+    bool *read = KN_NEWN(&p->r->prog->arena, bool, j->nvars), *by_cost = KN_NEWN(&p->r->prog->arena, bool, j->neqns);
+    KILN_TRY_MEM(p->r->ctx, read && by_cost);
     for (uint32_t i = 0; i < j->nout; i++)
         if (wanted && wanted[i] && !kn_is_literal(j->out[i])) read[j->out[i]] = true;
+    for (uint32_t k = 0; k < j->neqns; k++)
+        for (uint32_t i = 0; i < j->eqns[k].nin && mixed[k]; i++)
+            if (!kn_is_literal(j->eqns[k].in[i])) read[j->eqns[k].in[i]] = true;
+    if (p->kinds && !policy && j->neqns <= CUT_MOST) KILN_TRY(cut(p, mixed, read, by_cost));
     for (uint32_t k = j->neqns; k-- > 0;) {
         const kn_eqn *e = &j->eqns[k];
         bool needed = false;
         for (uint32_t i = 0; i < e->nout; i++) needed |= read[e->out[i]];
-        again[k] = !mixed[k] && needed && !(e->prim->flags & KN_EFFECT) && (policy ? !saveable(policy, e) : is_cheap(j, e));
-        for (uint32_t i = 0; i < e->nin && (again[k] || mixed[k]); i++)
+        if (mixed[k] || !needed || (e->prim->flags & KN_EFFECT)) continue;
+        again[k] = policy ? !saveable(policy, e) : is_cheap(j, e) || by_cost[k];
+        if (!again[k]) continue;
+        KILN_TRY(kn_log(p, KN_LOG_AGAIN, e, j->vars[e->out[0]].type));
+        for (uint32_t i = 0; i < e->nin; i++)
             if (!kn_is_literal(e->in[i])) read[e->in[i]] = true;
     }
     return KILN_OK;
@@ -222,10 +308,17 @@ static kiln_status finish(kn_partial *p, const bool *wanted, kn_split *out)
     return kn_trim_body(p->r, out->known, NULL, &out->known, NULL);
 }
 
-kiln_status kn_partial_body(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy, kn_split *out)
+kiln_status kn_partial_loop(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy,
+                            const kn_arg_kind *kinds, kn_split *out)
 {
-    kn_partial p = {.r = r, .j = j};
+    kn_partial p = {.r = r, .j = j, .kinds = kinds};
+    kn_log_start(&p);
     KILN_TRY(open(&p, unknown));
     KILN_TRY(walk(&p, policy, wanted));
     return finish(&p, wanted, out);
+}
+
+kiln_status kn_partial_body(const kn_rules *r, const kn_jaxpr *j, const bool *unknown, const bool *wanted, const kn_policy *policy, kn_split *out)
+{
+    return kn_partial_loop(r, j, unknown, wanted, policy, NULL, out);
 }

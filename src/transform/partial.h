@@ -17,7 +17,12 @@ typedef struct kn_partial {
     KN_VEC(kn_atom) atoms, inputs;  /* residuals: in `known`, in `unknown` */
     KN_VEC(uint32_t) from;          /* per residual: number + 1 of the argument it is, or 0 */
     kn_map args;                    /* atom of `known` + 1 -> number + 1 of the argument of j */
+    const kn_arg_kind *kinds;       /* of a body that runs many times, or NULL */
 } kn_partial;
+
+static inline kn_logs *kn_log_of(const kn_partial *p) { return p->r->memo ? ((kn_memo *)p->r->memo)->log : NULL; }
+void kn_log_start(const kn_partial *p); /* forgets what an earlier division of the body said */
+kiln_status kn_log(const kn_partial *p, kn_log_kind kind, const kn_eqn *e, kiln_type t);
 
 static inline bool kn_is_unknown(const kn_partial *p, kn_atom a) { return !kn_is_literal(a) && p->put_off[a]; }
 /* The value of an atom of `known` in `unknown`: a literal, a constant, or a residual. */

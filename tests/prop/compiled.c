@@ -56,6 +56,8 @@ static unsigned check_sample(kiln_ctx *ctx, const kn_prim *prim, uint64_t seed, 
             o.register_elements = (seed + w) % 2 ? 16 : 0;
             o.tier = (seed + w) % 3 == 0 ? 2 : 0;
             o.no_fusion = (seed + w) % 5 == 0;
+            ctx->threads = (seed + w) % 4 < 2 ? 2 : 1;
+            o.split_cost = ctx->threads == 2 ? 1 : 0; /* every loop that may be split is */
             char why[KILN_DIAG_TEXT] = "";
             if (compare(ctx, p, in, &o, want, why, sizeof why)) continue;
             failures++;
@@ -63,8 +65,8 @@ static unsigned check_sample(kiln_ctx *ctx, const kn_prim *prim, uint64_t seed, 
             size_t n = 0;
             if (kiln_prog_print(ctx, p, 100, &text, &n) == KILN_OK) print_error("%s", text);
             kiln_text_free(ctx, text, n);
-            print_error("%s seed %llu length %lld, %u-bit vectors, registers %d, tier %d, no_fusion %d: %s\n", prim->name,
-                        (unsigned long long)seed, (long long)length, widths[w], o.register_elements, o.tier, o.no_fusion, why);
+            print_error("%s seed %llu length %lld, %u-bit vectors, registers %d, tier %d, no_fusion %d, %u threads: %s\n", prim->name,
+                        (unsigned long long)seed, (long long)length, widths[w], o.register_elements, o.tier, o.no_fusion, ctx->threads, why);
             break;
         }
     }

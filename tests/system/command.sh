@@ -46,7 +46,21 @@ done
 run 0 --man; says ".TH KILN 1"
 run 0 completion bash; says "complete -o filenames -F _kiln kiln"
 check sh -c 'bash -n out 2>/dev/null || ! command -v bash >/dev/null'
-run 0 completion zsh; says "#compdef kiln"
+cp out completion.bash
+# complete WORDS...: what bash would offer for the last one
+complete() {
+    bash -c 'source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kiln; echo "${COMPREPLY[*]}"' _ kiln "$@"
+}
+if command -v bash > /dev/null; then
+    check test "$(complete sh)" = show
+    check test "$(complete show --fo)" = --format
+    check test "$(complete show --format s)" = "stablehlo svg"
+    check test "$(complete show --format = sv)" = svg
+    check test "$(complete show --stage =)" = "traced transformed lowered optimised loops llvm asm"
+    check test "$(complete eval --tier '')" = "0 2 auto"
+    check test "$(complete show f.jax)" = f.jaxpr
+fi
+run 0 completion zsh; says "#compdef kiln"; says "]:value:(jaxpr stablehlo hlo dot svg)'"
 run 2 completion fish; complains "bash and zsh"
 run 0 doctor; says "Settings"
 run 0 prims; says "dot_general"
@@ -84,6 +98,11 @@ run 0 show f.jaxpr --width=20; says "reduce_sum["
 run 0 show f.jaxpr --signature; says "input 0 f64[3] a"; says "output 1 f64[]"
 run 0 show f.jaxpr --ops; says "1 reduce_sum"
 for stage in traced lowered optimised loops llvm asm; do run 0 show f.jaxpr --stage $stage; check test -s out; silent; done
+run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --copies; says "copies: 0 in loops, 1 outside"; says "reduce_sum reads it afterwards"; silent
+run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --stage loops --copies; says "copies: 0 in loops"
+run 2 show f.jaxpr --stage llvm --copies; complains "--copies belongs to --stage loops"
+run 2 show f.jaxpr --copies --format hlo; complains "--copies belongs to --stage loops"
+run 0 show "$KILN_SOURCE/examples/programs/factor.jaxpr" --stage loops; says "# calls 1: cholesky 1"
 run 2 show bad.jaxpr; complains "bad.jaxpr:2:16: error: no primitive sinus (did you mean sin?) [unknown-primitive]"
 check test "$(grep -c 'error:' err)" -eq 1
 check test ! -s out
@@ -163,6 +182,8 @@ run 0 counts f.jaxpr --check counts.json; says "no count moved"
 sed 's/"compiles": 1/"compiles": 2/' counts.json > moved.json
 run 1 counts f.jaxpr --check moved.json; says "f.jaxpr: compiles: 1, was 2"
 KILN_TIER=0 KILN_TARGET=x86-64-v4 run 0 counts f.jaxpr --check counts.json
+run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.mlir"; says "compiles       1"
+run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.hlo"; says "equations"
 run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
 run 2 counts f.jaxpr --check nowhere.json
 cp "$KILN_SOURCE/examples/graphs/pair.yaml" pair.yaml

@@ -109,6 +109,7 @@ awk 'BEGIN { n = 100000; print "{ lambda ; v0:f32[8]. let"
     printf "  in (v%d,) }\n", n }' > long.jaxpr
 timeout 60 "$KILN" show long.jaxpr --format dot > long.dot || bad "10^5 equations as a graph"
 [ "$(grep -c ' -> ' long.dot)" -eq 200001 ] || bad "edges of 10^5 equations"
+timeout 300 "$KILN" show long.jaxpr --stage optimised --format dot > long.dot || bad "10^5 optimised equations as a graph"
 refuse 2 "boxes would take hours" long.jaxpr --format svg
 
 # programs: StableHLO comes back the same, every stage is a graph, and the graph a picture
@@ -124,7 +125,7 @@ try() {
     [ "$(tail -n 1 a.svg)" = "</svg>" ] || bad "$1: half a picture"
 }
 for p in "$KILN_SOURCE"/examples/programs/*.jaxpr "$KILN_SOURCE"/tests/data/feed_forward/[lmv]*p.jaxpr; do try "$p"; done
-for p in "${KILN_CASES:-nowhere}"/programs/*/program.mlir "${KILN_CASES:-nowhere}"/programs/bench/*.mlir; do [ ! -f "$p" ] || try "$p"; done
+for p in "${KILN_CASES:-nowhere}"/programs/*/*.mlir; do [ ! -f "$p" ] || try "$p"; done
 
 [ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }
 echo "$programs programs${graphviz:+, drawn}"

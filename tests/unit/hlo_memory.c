@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StableHLO and HLO are printed and read under every failing allocation: the error is that memory is short, or the text is the right one.
+/* StableHLO, HLO and graphs are printed, and read, under every failing allocation: the error is that memory is short, or the text is the right one.
  * Names of many lengths move what fails, since most of the memory is an arena's. */
 #include "hlo/hlo.h"
 #include "ir/ir.h"
@@ -30,18 +30,22 @@ static const char format[] = "module @m {\n"
                              "  }\n"
                              "}\n";
 
-static kiln_status there_and_back(kiln_ctx *ctx, const char *text, bool stablehlo, kn_text *t)
+enum { STABLEHLO, HLO, GRAPH, N_FORMS };
+
+static kiln_status there_and_back(kiln_ctx *ctx, const char *text, int form, kn_text *t)
 {
     kiln_prog *p = NULL, *q = NULL;
     kiln_status s = kiln_prog_parse(ctx, text, strlen(text), "text.mlir", &p);
-    if (s == KILN_OK) s = stablehlo ? kn_hlo_print_stablehlo(ctx, p, t) : kn_hlo_print_hlo(ctx, p, KN_HLO_OPTIMISED, t);
-    if (s == KILN_OK) s = kiln_prog_parse(ctx, t->s, t->n, "printed", &q);
+    if (s == KILN_OK && form == STABLEHLO) s = kn_hlo_print_stablehlo(ctx, p, t);
+    if (s == KILN_OK && form == HLO) s = kn_hlo_print_hlo(ctx, p, KN_HLO_OPTIMISED, t);
+    if (s == KILN_OK && form == GRAPH) s = kn_dot_print(ctx, p, false, t, NULL);
+    if (s == KILN_OK && form != GRAPH) s = kiln_prog_parse(ctx, t->s, t->n, "printed", &q);
     kiln_prog_release(p);
     kiln_prog_release(q);
     return s;
 }
 
-static void every_allocation(const char *text, bool stablehlo)
+static void every_allocation(const char *text, int form)
 {
     char *want = NULL;
     for (int n = 0;; n++) { /* 0: none fails */
@@ -49,7 +53,7 @@ static void every_allocation(const char *text, bool stablehlo)
         if (!ctx) continue;
         kn_text t;
         kn_text_init(&t, &ctx->alloc);
-        kiln_status s = there_and_back(ctx, text, stablehlo, &t);
+        kiln_status s = there_and_back(ctx, text, form, &t);
         bool failed = test_ctx_failed(ctx);
         if (n == 0) want = strdup(t.s);
         assert_int_equal(s, failed ? KILN_NOMEM : KILN_OK);
@@ -69,8 +73,7 @@ static void memory(void **state)
         memset(name, 'f', length);
         name[length] = 0;
         snprintf(text, sizeof text, format, name, name);
-        every_allocation(text, true);
-        every_allocation(text, false);
+        for (int form = 0; form < N_FORMS; form++) every_allocation(text, form);
     }
 }
 

@@ -38,6 +38,11 @@ static const struct {
     {HEAD "{ loop %1 in 0 .. 9 width 4 { swap x, s } }", 4, 31, "swap: inside code that runs in lanes"},
     {HEAD "{ %9 = loop %1 in 0 .. 9 carry %2 = i32 1 { yield f32 1.0 } }", 4, 3, "loop: carries i32, yields f32"},
     {HEAD "{ %9 = loop %1 in 0 .. 9 carry %2 = i32 1 { } }", 4, 3, "loop: yields 0 values where 1 are needed"},
+    {HEAD "{ %9 = loop %1 in 0 .. 9 split 5 carry %2 = i32 1 { yield %2 } }", 4, 3, "loop: a loop that is split carries values"},
+    {HEAD "{ loop %1 in 0 .. 9 split 5 { loop %2 in 0 .. 9 split 5 { } } }", 4, 31, "loop: a loop that is split inside another one"},
+    {HEAD "{ loop %1 in 0 .. 9 split 5 { swap x, s } }", 4, 31, "swap: inside a loop that is split"},
+    {HEAD "{ loop %1 in 0 .. 9 split 0 { } }", 4, 29, "a loop that is split costs nothing"},
+    {HEAD "part 64 slot p: f32[9] part 0 { p[0] = 1.0 }", 4, 33, "store: memory of a thread's own outside of loops that are split"},
     {HEAD "{ while { yield f32 1.0 } do { } }", 4, 3, "while: the condition is no bool"},
     {HEAD "{ %1 = lanes 8 add f32 from -0.0 block 12 for %2 in 0 .. 9 { yield f32 1.0 } }", 4, 3, "lanes: a block of 12 elements is no multiple of 8"},
     {HEAD "{ %1 = lanes 8 sub f32 from -0.0 block 16 for %2 in 0 .. 9 { yield f32 1.0 } }", 4, 3, "lanes: no such reduction of f32"},
@@ -133,6 +138,7 @@ static const char printed_calls[] =
     "kiln loops\n"
     "inputs 1 outputs 2 constants 0 scratch 448\n"
     "counts 0 0 0 0 # nests, time loops, copies, exit copies\n"
+    "# calls 3: cholesky 1, triangular_solve 2\n"
     "scope \"\"\n"
     "file \"\"\n"
     "slot in0: f64[4] input 0\n"

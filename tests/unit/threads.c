@@ -8,6 +8,7 @@
 #include "testing.h"
 
 #include "kiln/exec.h"
+#include "run/stages.h"
 #include "base/fpmode.h"
 
 #include <sys/wait.h>
@@ -354,11 +355,63 @@ static void mode(void **state)
     kiln_ctx_release(ctx);
 }
 
+/* ---- the stop flag ---- */
+
+/* Counts up to what stands in the input, in a loop without a known number of trips. */
+static const char counting[] = "kiln loops\ninputs 1 outputs 1 constants 0 scratch 0\n"
+                               "slot in0: i64[64] input 0\nslot out0: i64[64] output 0\n{\n"
+                               "  loop %1 in 0 .. 64 split 100000 {\n"
+                               "    %2 = in0[%1]\n"
+                               "    %3 = while carry %4 = i64 0 { %5 = lt i64 %4, %2 yield %5 } do %6 { %7 = add i64 %6, 1 yield %7 }\n"
+                               "    out0[%1] = %3\n  }\n}\n";
+
+typedef struct stopper {
+    volatile bool flag;
+    uint64_t before; /* loops split so far */
+} stopper;
+
+static void *set_once_split(void *ud)
+{
+    stopper *s = ud;
+    while (counts().calls == s->before) continue;
+    s->flag = true;
+    return NULL;
+}
+
+static void stopped(void **state)
+{
+    (void)state;
+    kiln_ctx *ctx = context(3);
+    kn_arena arena;
+    kn_loops *l;
+    kiln_exec *f;
+    kn_arena_init(&arena, NULL);
+    assert_ok(ctx, kn_loops_parse(ctx, &arena, counting, strlen(counting), "counting", &l));
+    assert_ok(ctx, kn_compile_loops(ctx, l, NULL, NULL, &f));
+    int64_t in[64], out[64];
+    stopper s = {false, 0};
+    kiln_call call = {.stop = &s.flag};
+    for (int i = 0; i < 64; i++) in[i] = i, out[i] = -1;
+    assert_int_equal(kiln_exec_run(f, (void *[]){in, out}, NULL, &call), 0);
+    assert_memory_equal(in, out, sizeof in);
+    for (int i = 0; i < 64; i++) in[i] = INT64_MAX;
+    pthread_t thread;
+    s.before = counts().calls;
+    assert_int_equal(pthread_create(&thread, NULL, set_once_split, &s), 0);
+    assert_int_equal(kiln_exec_run(f, (void *[]){in, out}, NULL, &call), KILN_CANCELLED);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 64; i++) assert_true(out[i] >= 0 && out[i] < INT64_MAX); /* every element was written */
+    kn_arena_fini(&arena);
+    kiln_exec_release(f);
+    kiln_ctx_release(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_programs), cmocka_unit_test(limits), cmocka_unit_test(settings), cmocka_unit_test(hosts),
         cmocka_unit_test(no_context),     cmocka_unit_test(forked), cmocka_unit_test(alone),    cmocka_unit_test(mode),
+        cmocka_unit_test(stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
