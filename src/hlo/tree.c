@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and functions. */
+#include "base/text.h"
 #include "hlo/mread.h"
 
 #include <stdio.h>

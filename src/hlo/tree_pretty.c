@@ -9,6 +9,7 @@
  *   S one type for all operands and the result     P predicate, then the result (select)    R types of the results
  *   B types of operands and results alike          O types of operands                      C the constant's own type
  *   A types of operands, or one for all of them; no results */
+#include "base/text.h"
 #include "hlo/mread.h"
 
 typedef kn_mform form;
