@@ -336,7 +336,7 @@ kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name)
 kiln_status kn_htext_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_htext *out)
 {
     static const char *const tables[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
-    *out = (kn_htext){.src = {ctx, file, text, n}, .arena = arena};
+    *out = (kn_htext){.src = {.ctx = ctx, .file = file, .text = text, .n = n}, .arena = arena};
     reader r = {.h = out, .ctx = ctx, .p = text, .end = text + n, .line = 1};
     KILN_TRY(header(&r));
     for (blanks(&r); r.p < r.end; blanks(&r)) {
