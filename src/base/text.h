@@ -26,6 +26,13 @@ void kn_text_float(kn_text *t, float v); /* the shortest that reads back to the 
 /* Reads a decimal number at s (C locale, no hex, no leading space); returns the end, or s when there is none. */
 const char *kn_read_double(const char *s, const char *end, double *out);
 
+/* Is the byte one of these? Not as strchr, which finds the end of the list for a NUL. */
+static inline bool kn_is_one_of(char c, const char *list)
+{
+    while (*list && *list != c) list++;
+    return *list != 0;
+}
+
 /* The name nearest to `word` (edit distance at most 2 and under half its length), or NULL. */
 const char *kn_nearest(const char *word, const char *const *names, size_t n);
 

@@ -23,7 +23,7 @@ static void blanks(dense *d)
     for (; d->p < d->end; d->p++) {
         if (*d->p == '/' && d->p + 1 < d->end && d->p[1] == '/')
             while (d->p < d->end && *d->p != '\n') d->p++;
-        if (d->p >= d->end || !strchr(" \n\t\r", *d->p)) break;
+        if (d->p >= d->end || !kn_is_one_of(*d->p, " \n\t\r")) break;
     }
 }
 static bool take(dense *d, char c)

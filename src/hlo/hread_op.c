@@ -71,7 +71,7 @@ static void region(making *w, kn_mop *o, const char *key, uint32_t k, uint32_t n
 
 /* ---- constants ---- */
 
-static bool number_char(char c) { return (c >= '0' && c <= '9') || strchr("+-.", c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool number_char(char c) { return (c >= '0' && c <= '9') || kn_is_one_of(c, "+-.") || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 static void put_number(kn_text *t, kiln_dtype d, kn_span s)
 {
@@ -209,10 +209,10 @@ static bool window_part(making *w, const char *key, int64_t *v, uint32_t *n)
     const kn_span *s = kn_htext_attr_of(w->i, "window");
     size_t length = strlen(key);
     for (size_t k = 0; s && k + length < s->n; k++) {
-        bool begins = k == 0 || strchr("{ ", s->s[k - 1]);
+        bool begins = k == 0 || kn_is_one_of(s->s[k - 1], "{ ");
         if (!begins || memcmp(s->s + k, key, length) != 0 || s->s[k + length] != '=') continue;
         size_t from = k + length + 1, end = from;
-        while (end < s->n && !strchr(" }", s->s[end])) end++;
+        while (end < s->n && !kn_is_one_of(s->s[end], " }")) end++;
         if (!kn_htext_ints((kn_span){s->s + from, end - from}, v, n, 2 * KN_RANK_LIMIT)) bad(w, "window must hold integers");
         return true;
     }
@@ -259,7 +259,7 @@ static void convolution(making *w)
     if (x->status != KILN_OK || !labels) return;
     for (int k = 0; k < 3; k++) { /* b01f_01io->b01f */
         size_t end = at;
-        while (end < labels->n && !strchr("_-", labels->s[end])) end++;
+        while (end < labels->n && !kn_is_one_of(labels->s[end], "_-")) end++;
         kn_mattr *items = KN_NEWN(x->arena, kn_mattr, end - at);
         KN_XCHECK(x, items);
         for (size_t i = at; items && i < end; i++) {
@@ -360,9 +360,9 @@ static void conditional(making *w)
     if (!all) names[0] = *yes, names[1] = *no;
     size_t at = 1;
     for (uint32_t k = 0; all && k < n; k++) {
-        while (at < all->n && strchr(", \n\t{", all->s[at])) at++;
+        while (at < all->n && kn_is_one_of(all->s[at], ", \n\t{")) at++;
         size_t end = at;
-        while (end < all->n && !strchr(", \n\t}", all->s[end])) end++;
+        while (end < all->n && !kn_is_one_of(all->s[end], ", \n\t}")) end++;
         names[k] = (kn_span){all->s + at, end - at};
         at = end;
     }

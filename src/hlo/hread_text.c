@@ -19,7 +19,7 @@ static kiln_status expected(const reader *r, const char *what)
 static void blanks(reader *r)
 {
     for (;;) {
-        while (r->p < r->end && strchr(" \t\r\n", *r->p)) r->line += *r->p++ == '\n';
+        while (r->p < r->end && kn_is_one_of(*r->p, " \t\r\n")) r->line += *r->p++ == '\n';
         if (r->end - r->p < 2 || r->p[0] != '/' || (r->p[1] != '/' && r->p[1] != '*')) return;
         bool block = r->p[1] == '*';
         for (r->p += 2; r->p < r->end; r->p++) {
@@ -70,12 +70,12 @@ static kiln_status until(reader *r, const char *stop, kn_span *out)
         if (quoted && c == '\\' && r->p + 1 < r->end) r->p++;
         else if (c == '"') quoted = !quoted;
         else if (!quoted && depth == 0 && strchr(stop, c)) break;
-        else if (!quoted && strchr("{[(", c)) depth++;
-        else if (!quoted && strchr("}])", c) && depth-- == 0) break;
+        else if (!quoted && kn_is_one_of(c, "{[(")) depth++;
+        else if (!quoted && kn_is_one_of(c, "}])") && depth-- == 0) break;
     }
     if (r->p >= r->end) return expected(r, "the end of an attribute");
     const char *end = r->p;
-    while (end > begin && strchr(" \t\r\n", end[-1])) end--;
+    while (end > begin && kn_is_one_of(end[-1], " \t\r\n")) end--;
     *out = (kn_span){begin, (size_t)(end - begin)};
     return KILN_OK;
 }
@@ -93,7 +93,7 @@ bool kn_htext_ints(kn_span s, int64_t *v, uint32_t *n, uint32_t most)
             if (*n == most) return false;
             v[(*n)++] = negative ? -x : x;
             p = q;
-        } else if (strchr("{},x_ \n\t\r", *p)) p++;
+        } else if (kn_is_one_of(*p, "{},x_ \n\t\r")) p++;
         else return false;
     }
     return true;
@@ -336,7 +336,7 @@ kn_htext_comp *kn_htext_find(const kn_htext *h, kn_span name)
 kiln_status kn_htext_read(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_htext *out)
 {
     static const char *const tables[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
-    *out = (kn_htext){.src = {ctx, file, text, n}, .arena = arena};
+    *out = (kn_htext){.src = {.ctx = ctx, .file = file, .text = text, .n = n}, .arena = arena};
     reader r = {.h = out, .ctx = ctx, .p = text, .end = text + n, .line = 1};
     KILN_TRY(header(&r));
     for (blanks(&r); r.p < r.end; blanks(&r)) {

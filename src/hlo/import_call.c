@@ -321,7 +321,7 @@ bool kn_hlo_is(const char *text, size_t n)
                                         "ML\xef\x52"};
     const char *p = text, *end = text + n;
     for (;;) {
-        while (p < end && *p && strchr(" \t\r\n", *p)) p++;
+        while (p < end && kn_is_one_of(*p, " \t\r\n")) p++;
         if (end - p < 2 || p[0] != '/' || p[1] != '/') break;
         while (p < end && *p != '\n') p++;
     }

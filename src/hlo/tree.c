@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and functions. */
+#include "base/text.h"
 #include "hlo/mread.h"
 
 #include <stdio.h>
@@ -231,7 +232,7 @@ static kiln_status skip_op(kn_mreader *r)
     uint32_t line = lx->tok.line;
     while (lx->tok.kind != KN_T_END && !kn_lex_is(lx, '}') && lx->tok.line == line) {
         kn_span skipped;
-        bool opens = lx->tok.kind == KN_T_CHAR && strchr("<([{", lx->tok.c);
+        bool opens = lx->tok.kind == KN_T_CHAR && kn_is_one_of(lx->tok.c, "<([{");
         if (opens) KILN_TRY(kn_lex_balanced(lx, &skipped));
         else kn_lex_next(lx);
     }

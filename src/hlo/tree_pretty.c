@@ -9,6 +9,7 @@
  *   S one type for all operands and the result     P predicate, then the result (select)    R types of the results
  *   B types of operands and results alike          O types of operands                      C the constant's own type
  *   A types of operands, or one for all of them; no results */
+#include "base/text.h"
 #include "hlo/mread.h"
 
 typedef kn_mform form;
@@ -178,7 +179,7 @@ static bool literal(kn_lexer *lx, const char *f, size_t n)
     return true;
 }
 
-static bool is_literal(char c) { return c && !strchr("$<[]* ", c); }
+static bool is_literal(char c) { return c && !kn_is_one_of(c, "$<[]* "); }
 
 /* Does what the group begins with stand here? */
 static bool group_stands(const kn_mreader *r, const char *f)

@@ -65,7 +65,7 @@ static kiln_dtype default_dtype(kn_word text)
     if (first == 'T' || first == 'F') return KILN_BOOL;
     if (first == '(' || text.s[text.n - 1] == 'j') return KILN_C64;
     for (size_t i = 0; i < text.n; i++)
-        if (strchr(".enif", text.s[i])) return KILN_F32;
+        if (kn_is_one_of(text.s[i], ".enif")) return KILN_F32;
     return KILN_I32;
 }
 

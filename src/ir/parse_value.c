@@ -58,7 +58,7 @@ kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out)
 static const char *literal_end(const kn_parser *p)
 {
     const char *q = p->c.at;
-    while (q < p->end && !strchr(": \n\r\t;,}[", *q) && !(*q == ')' && *p->c.at != '(')) q++;
+    while (q < p->end && !kn_is_one_of(*q, ": \n\r\t;,}[") && !(*q == ')' && *p->c.at != '(')) q++;
     return q;
 }
 

@@ -14,7 +14,8 @@
  *   divide.c   integer division
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
- *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays */
+ *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays
+ *   quick.c    level 0: what the fast instruction selector does not know becomes what it knows */
 #ifndef KN_LLVM_EMIT_H
 #define KN_LLVM_EMIT_H
 
@@ -92,6 +93,9 @@ typedef struct kn_emit {
 void kn_emit_fail(kn_emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the first one counts */
 void *kn_emit_new(kn_emit *e, size_t n, size_t size); /* from the arena; fails the emission and gives NULL */
 
+/* ---- quick.c ---- */
+void kn_emit_quick(kn_emit *e); /* of the whole module, once it is emitted */
+
 /* ---- types.c ---- */
 bool kn_emit_dtype_ok(kiln_dtype d);
 const char *kn_dtype_text(kiln_dtype d);
@@ -125,6 +129,7 @@ bool kn_in_lanes(const kn_emit *e, kn_lv v); /* is the value a vector or linear 
 
 /* ---- scalar.c, divide.c, convert.c, narrow.c, call.c ---- */
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);
+kn_ll kn_integer_extremum(kn_emit *e, bool max, bool is_signed, kn_ll a, kn_ll b);
 kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
 kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code); /* to f32 */
 kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real); /* from f32 */

@@ -21,6 +21,14 @@ static kn_ll room(kn_emit *e, LLVMTypeRef t) /* on the stack, zero */
     return p;
 }
 
+static kn_ll empty_call(kn_emit *e) /* stored in words, which the fast selector knows */
+{
+    enum { WORDS = sizeof(kiln_call) / 8 };
+    kn_ll p = LLVMBuildAlloca(e->b, LLVMArrayType2(LLVMInt64TypeInContext(e->c), WORDS), "");
+    for (unsigned i = 0; i < WORDS; i++) LLVMBuildStore(e->b, kn_int(e, 64, 0), field(e, p, 8 * i));
+    return p;
+}
+
 static void mode(kn_emit *e, const char *intrinsic, kn_ll p) { kn_intrinsic(e, intrinsic, NULL, 0, &p, 1); }
 
 kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset)
@@ -46,7 +54,7 @@ static void stamp(kn_emit *e);
 /* Leaves the builder in the block of the program's first instruction; the entry block gets its end in the epilogue. */
 void kn_emit_prologue(kn_emit *e)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c), i64 = LLVMInt64TypeInContext(e->c), ptr = LLVMPointerTypeInContext(e->c, 0);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c), ptr = LLVMPointerTypeInContext(e->c, 0);
     e->buffers = LLVMGetParam(e->fn, 0), e->scratch = LLVMGetParam(e->fn, 1), e->table = LLVMGetParam(e->fn, 2);
     e->entry = kn_block_new(e);
     kn_enter(e, e->entry);
@@ -55,7 +63,7 @@ void kn_emit_prologue(kn_emit *e)
     kn_ll bits = LLVMBuildAnd(e->b, LLVMBuildLoad2(e->b, i32, e->old_mode, ""), kn_int(e, 32, MODE_BITS), "");
     e->mode_differs = LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, MODE_DEFAULT), "");
     /* A call that is NULL becomes an empty one of our own. */
-    kn_ll none = room(e, LLVMArrayType2(i64, sizeof(kiln_call) / 8)), given = LLVMGetParam(e->fn, 3);
+    kn_ll none = empty_call(e), given = LLVMGetParam(e->fn, 3);
     kn_ll frame = e->call = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, given, ""), none, given, "");
     kn_ll stop = LLVMBuildLoad2(e->b, ptr, field(e, frame, offsetof(kiln_call, stop)), "");
     e->stop = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, stop, ""), room(e, LLVMInt8TypeInContext(e->c)), stop, "");

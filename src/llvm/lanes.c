@@ -193,9 +193,8 @@ static void run_between(span *s, kn_ll lo, kn_ll hi, bool full)
         whole_steps(s, lo, hi, w);
         return;
     }
-    LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
     kn_ll zero = kn_int(e, 64, 0), n = LLVMBuildSub(e->b, hi, lo, "");
-    n = kn_intrinsic(e, "llvm.smax", &i64, 1, (kn_ll[]){n, zero}, 2);
+    n = kn_integer_extremum(e, true, true, n, zero);
     kn_ll whole = LLVMBuildAnd(e->b, n, kn_int(e, 64, -(uint64_t)w), ""), rest = LLVMBuildAnd(e->b, n, kn_int(e, 64, w - 1), "");
     kn_ll end = LLVMBuildAdd(e->b, lo, whole, "");
     kn_ll args[] = {lo, end, LLVMBuildTrunc(e->b, rest, LLVMInt32TypeInContext(e->c), "")};
@@ -285,7 +284,7 @@ static kn_ll blocks(span *s, kn_ll lo, kn_ll hi, bool full, bool empty)
     kn_enter(e, head);
     kn_ll at = kn_phi(e, i64), sum = kn_phi(e, LLVMTypeOf(identity));
     kn_ll next = LLVMBuildAdd(e->b, at, kn_int(e, 64, (uint64_t)s->r->block), "");
-    kn_ll end = kn_intrinsic(e, "llvm.smin", &i64, 1, (kn_ll[]){next, hi}, 2);
+    kn_ll end = kn_integer_extremum(e, false, true, next, hi);
     kn_ll one = block_result(s, at, end, full), both = combine(s, sum, one, 0);
     kn_ll total = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, at, lo, ""), one, both, "");
     kn_bb latch = kn_here(e);

@@ -123,6 +123,7 @@ static bool emit_all(kn_emit *e)
     kn_emit_prologue(e);
     kn_emit_block(e, &l->top);
     kn_emit_epilogue(e);
+    if (e->o->tier == 0) kn_emit_quick(e);
     return !e->failed;
 }
 

@@ -65,11 +65,21 @@ static kn_ll float_extremum(kn_emit *e, bool max, kiln_dtype d, unsigned w, kn_l
     return select(e, fcmp(e, LLVMRealUNO, a, b), kn_const_f(e, d, w, (double)NAN), both);
 }
 
+kn_ll kn_integer_extremum(kn_emit *e, bool max, bool is_signed, kn_ll a, kn_ll b)
+{
+    static const char *const names[2][2] = {{"llvm.umin", "llvm.umax"}, {"llvm.smin", "llvm.smax"}};
+    static const LLVMIntPredicate less[] = {LLVMIntULT, LLVMIntSLT};
+    bool quick = e->o->tier == 0 && LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMIntegerTypeKind; /* the fast selector knows no such call */
+    if (!quick) return binary(e, names[is_signed][max], a, b);
+    kn_ll smaller = LLVMBuildICmp(e->b, less[is_signed], a, b, "");
+    return LLVMBuildSelect(e->b, smaller, max ? b : a, max ? a : b, "");
+}
+
 static kn_ll extremum(kn_emit *e, bool max, kiln_dtype d, unsigned w, kn_ll a, kn_ll b)
 {
     if (d == KILN_BOOL) return max ? LLVMBuildOr(e->b, a, b, "") : LLVMBuildAnd(e->b, a, b, "");
     if (kn_is_float(d)) return float_extremum(e, max, d, w, a, b);
-    return binary(e, kn_is_signed(d) ? (max ? "llvm.smax" : "llvm.smin") : (max ? "llvm.umax" : "llvm.umin"), a, b);
+    return kn_integer_extremum(e, max, kn_is_signed(d), a, b);
 }
 
 static kn_ll sign(kn_emit *e, kiln_dtype d, unsigned w, kn_ll a)

@@ -300,6 +300,12 @@ static void make_panel(tiles *t, kn_lv first, unsigned width)
     close_loop(m, loop);
 }
 
+static void new_pack(tiles *t)
+{
+    int64_t k = t->split ? KN_DOT_BLOCK : t->p->order.k;
+    if (t->packed) t->pack = new_slot(t->m, KN_SLOT_SCRATCH, 0, t->p->order.accumulator, k * t->width);
+}
+
 static void make_chunk(tiles *t)
 {
     maker *m = t->m;
@@ -312,6 +318,7 @@ static void make_chunk(tiles *t)
         make_panel(t, lv_mul(m, at, lv_int(m, t->width)), t->width);
         close_loop(m, loop);
     }
+    if (rest && whole) new_pack(t); /* of its own: the loop over whole panels shares its copy with nobody */
     if (rest) make_panel(t, lv_int(m, whole * t->width), (unsigned)rest);
 }
 
@@ -354,7 +361,7 @@ bool emit_tiles(maker *m, const product *p)
     t->rows = group_of(p, t->u);
     if (t->panel.size == 1) return false;
     choose(t);
-    if (t->packed) t->pack = new_slot(m, KN_SLOT_SCRATCH, 0, p->order.accumulator, (t->split ? KN_DOT_BLOCK : p->order.k) * t->width);
+    new_pack(t);
     outer_loops(t, 0);
     m->l->nests++;
     return true;

@@ -117,46 +117,52 @@ static kn_lv element_bitcast(kn_element *m, const kn_eqn *e, uint32_t result, co
     return from_word(m, w, y.dtype, all);
 }
 
-/* Complex numbers are arrays whose last dimension holds the parts; element types that are narrower than a part go through words
- * that have its width. */
 static kn_atom as(kn_low *l, kn_atom x, kiln_dtype d) { return kn_low_op(l, &kn_prim_bitcast_convert_type, &KN_DTYPE(d), &x, 1); }
 
+/* The last dimension of v, of two elements, becomes the parts of complex numbers. */
+static kn_atom of_parts(kn_low *l, kn_atom v, kiln_type to)
+{
+    kn_atom half[2];
+    for (int k = 0; k < 2; k++) {
+        int64_t lo[KN_MAX_RANK + 1] = {0}, hi[KN_MAX_RANK + 1];
+        memcpy(hi, to.dims, to.rank * sizeof *hi);
+        lo[to.rank] = k, hi[to.rank] = k + 1;
+        kn_param params[] = {KN_INTS(to.rank + 1, hi), KN_INTS(to.rank + 1, lo), KN_NONE};
+        half[k] = kn_low_reshape(l, kn_low_op(l, &kn_prim_slice, params, &v, 1), to.rank, to.dims);
+    }
+    return kn_low2(l, &kn_prim_complex, half[0], half[1]);
+}
+
+/* Complex numbers are arrays whose last dimension holds the parts. What is narrower than a part of the other side goes through arrays
+ * with a dimension more, of the elements of a part. */
 static kiln_status lower_complex_bitcast(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     (void)r;
     kn_low l = {b, KILN_OK};
     kiln_type from = kn_in_type(j, e, 0), to = kn_out_type(j, e, 0);
-    kiln_dtype part = kn_part_dtype(kiln_dtype_kind(from.dtype) == 'c' ? from.dtype : to.dtype);
-    unsigned wide = width_of(part);
-    int64_t dims[KN_MAX_RANK + 2];
+    bool apart = kiln_dtype_kind(from.dtype) == 'c', together = kiln_dtype_kind(to.dtype) == 'c';
+    kiln_dtype own = apart ? kn_part_dtype(from.dtype) : from.dtype, other = together ? kn_part_dtype(to.dtype) : to.dtype;
+    unsigned wide = width_of(other), narrow = width_of(own);
+    kn_atom v = x[0];
     if (from.dtype == to.dtype) {
         y[0] = x[0];
         return KILN_OK;
     }
-    if (kiln_dtype_kind(from.dtype) == 'c') {
-        kn_atom parts[] = {kn_low1(&l, &kn_prim_real, x[0]), kn_low1(&l, &kn_prim_imag, x[0])};
-        y[0] = kn_low_op(&l, &kn_prim_stack, &KN_INT(from.rank), parts, 2);
-        if (to.dtype != part) y[0] = as(&l, y[0], to.dtype);
-        if (width_of(to.dtype) < wide) y[0] = kn_low_reshape(&l, y[0], to.rank, to.dims);
-        return l.status;
+    if (apart) {
+        kn_atom parts[] = {kn_low1(&l, &kn_prim_real, v), kn_low1(&l, &kn_prim_imag, v)};
+        v = kn_low_op(&l, &kn_prim_stack, &KN_INT(from.rank), parts, 2);
     }
-    for (uint32_t d = 0; d < to.rank; d++) dims[d] = to.dims[d];
-    dims[to.rank] = 2;
-    kn_atom v = x[0];
-    if (width_of(from.dtype) < wide) { /* the last dimension holds both parts */
-        dims[to.rank + 1] = wide / width_of(from.dtype);
+    if (together && narrow < wide) { /* the last dimension, and the parts if there are, hold both parts of the result */
+        int64_t dims[KN_MAX_RANK + 2];
+        memcpy(dims, to.dims, to.rank * sizeof *dims);
+        dims[to.rank] = 2;
+        dims[to.rank + 1] = wide / narrow;
         v = kn_low_reshape(&l, v, to.rank + 2, dims);
     }
-    if (from.dtype != part) v = as(&l, v, part);
-    kn_atom half[2];
-    for (int k = 0; k < 2; k++) {
-        int64_t lo[KN_MAX_RANK + 2] = {0}, hi[KN_MAX_RANK + 2];
-        memcpy(hi, dims, sizeof hi);
-        lo[to.rank] = k, hi[to.rank] = k + 1;
-        kn_param params[] = {KN_INTS(to.rank + 1, hi), KN_INTS(to.rank + 1, lo), KN_NONE};
-        half[k] = kn_low_reshape(&l, kn_low_op(&l, &kn_prim_slice, params, &v, 1), to.rank, to.dims);
-    }
-    y[0] = kn_low2(&l, &kn_prim_complex, half[0], half[1]);
+    if (own != other) v = as(&l, v, other);
+    if (together) v = of_parts(&l, v, to);
+    else if (wide < narrow) v = kn_low_reshape(&l, v, to.rank, to.dims);
+    y[0] = v;
     return l.status;
 }
 

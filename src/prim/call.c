@@ -99,7 +99,7 @@ kiln_status kn_policy_text(kiln_ctx *ctx, kn_arena *arena, const char *const *sa
             return KILN_OK;
         }
     for (uint32_t i = 0; i < n && names; i++) {
-        if (strcmp(saved[i], "nothing") == 0 || strcmp(saved[i], "everything") == 0)
+        if (strcmp(saved[i], "nothing") == 0 || strcmp(saved[i], "everything") == 0 || strcmp(saved[i], "log") == 0)
             return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' stands alone, not among %u", saved[i], n);
         if (!saved[i][0] || strpbrk(saved[i], ",()"))
             return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' is no name; accepted: text without commas and brackets", saved[i]);
@@ -170,20 +170,25 @@ static kiln_status transpose_call(KN_TRANSPOSE_ARGS)
     (void)j;
     kn_arena *arena = &b->prog->arena;
     bool *linear = KN_NEWN(arena, bool, e->nin), *given = KN_NEWN(arena, bool, e->nout), *found = KN_NEWN(arena, bool, e->nin);
-    kn_atom *in = KN_NEWN(arena, kn_atom, e->nin + e->nout), *out = KN_NEWN(arena, kn_atom, e->nin);
-    KILN_TRY_MEM(b->ctx, linear && given && found && in && out);
+    bool *onto = KN_NEWN(arena, bool, e->nin);
+    kn_atom *in = KN_NEWN(arena, kn_atom, 2 * e->nin + e->nout), *out = KN_NEWN(arena, kn_atom, e->nin);
+    KILN_TRY_MEM(b->ctx, linear && given && found && onto && in && out);
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->nin; i++)
         if (!(linear[i] = x[i] == KN_LINEAR)) in[n++] = x[i];
     for (uint32_t i = 0; i < e->nout; i++)
         if ((given[i] = ct[i] != KN_SYMBOLIC_ZERO)) in[n++] = ct[i];
+    for (uint32_t i = 0; i < e->nin; i++)
+        if ((onto[i] = linear[i] && ct_in[i] != KN_SYMBOLIC_ZERO)) in[n++] = ct_in[i];
     const kn_jaxpr *body = body_of(e);
-    if (e->prim == &kn_prim_remat2) KILN_TRY(r->pull_back(r, body, linear, given, NULL, NULL, &body, found));
-    else KILN_TRY(r->transpose(r, body, linear, given, NULL, NULL, &body, found));
+    if (e->prim == &kn_prim_remat2) KILN_TRY(r->pull_back(r, body, linear, given, NULL, onto, &body, found));
+    else KILN_TRY(r->transpose(r, body, linear, given, NULL, onto, &body, found));
     KILN_TRY(with_body(b, e, body, in, out));
     n = 0;
-    for (uint32_t i = 0; i < e->nin; i++)
+    for (uint32_t i = 0; i < e->nin; i++) {
+        ct_in[i] = KN_SYMBOLIC_ZERO;
         if (found[i]) ct_in[i] = out[n++];
+    }
     return KILN_OK;
 }
 
@@ -380,7 +385,7 @@ KILN_PRIM(custom_lin) = {
 
 #define CALL(id, spec, more, text)                                                                                    \
     {                                                                                                                  \
-        .name = #id, .nin = KN_VARIADIC, .nout = KN_VARIADIC, .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE | (more),         \
+        .name = #id, .nin = KN_VARIADIC, .nout = KN_VARIADIC, .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE | KN_ACCUMULATES | (more),         \
         KN_PARAMS(spec),                                                                                               \
         .type = type_call, .eval = eval_call, .lower = lower_call,                                                     \
         .jvp = jvp_##id, .transpose = transpose_call,                                                                  \

@@ -339,8 +339,9 @@ kiln_status kn_sample_bitcast(kn_sample *s)
     int64_t dims[4];
     kn_atom x;
     kiln_dtype from, to;
-    KILN_TRY(kn_sample_dtype(s, "iufc", &from));
-    KILN_TRY(kn_sample_dtype(s, "iufc", &to));
+    const char *kinds = kn_sample_below(s, 8) ? "iufc" : "c";
+    KILN_TRY(kn_sample_dtype(s, kinds, &from));
+    KILN_TRY(kn_sample_dtype(s, kinds, &to));
     uint32_t rank = (uint32_t)kn_sample_between(s, 1, 3);
     kn_sample_shape(s, rank, dims);
     unsigned a = kn_dtype_width(from), b = kn_dtype_width(to);

@@ -9,6 +9,7 @@
 #include "prim/control.h"
 #include "prim/derive.h"
 #include "prims.gen.h"
+#include "transform/segment.h"
 
 static const kn_eqn no_call = {.prim = NULL};
 kiln_status kn_append(kn_build *b, const kn_jaxpr *body, const kn_atom *args, kn_atom *out)
@@ -282,6 +283,9 @@ kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **
 
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n, const kn_jaxpr **out)
 {
+    bool logarithm = n == 1 && strcmp(saved[0], "log") == 0, nothing = n == 0 || logarithm || (n == 1 && strcmp(saved[0], "nothing") == 0);
+    if (nothing) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));
+    if (logarithm) n = 0;
     kn_param params[] = {KN_BOOL(false), KN_JAXPR(j), KN_NONE, KN_BOOL(true)};
     const char *policy;
     if (n) {

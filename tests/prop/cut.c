@@ -64,12 +64,12 @@ static unsigned cut_folder(kiln_ctx *ctx, const char *folder, const char *ending
     return done;
 }
 
-static void stablehlo(void **state) { assert_true(cut_folder(*state, KILN_TEST_DATA "/stablehlo", ".mlir", kn_hlo_parse, 1, 100000) >= 10); }
-static void hlo(void **state) { assert_true(cut_folder(*state, KILN_TEST_DATA "/hlo", ".hlo", kn_hlo_text_parse, 1, 100000) >= 10); }
+static void stablehlo(void **state) { assert_true(cut_folder(*state, KILN_TEST_DATA "/stablehlo", ".mlir", kn_hlo_parse, 1, 4000) >= 10); }
+static void hlo(void **state) { assert_true(cut_folder(*state, KILN_TEST_DATA "/hlo", ".hlo", kn_hlo_text_parse, 1, 4000) >= 10); }
 static void jaxpr(void **state)
 {
-    assert_true(cut_folder(*state, KILN_TEST_DATA "/text", ".jaxpr", kn_jaxpr_parse, 1, 100000) >= 10);
-    assert_true(cut_folder(*state, KILN_SOURCE_DIR "/examples/programs", ".jaxpr", kn_jaxpr_parse, 1, 100000) >= 5);
+    assert_true(cut_folder(*state, KILN_TEST_DATA "/text", ".jaxpr", kn_jaxpr_parse, 1, 4000) >= 10);
+    assert_true(cut_folder(*state, KILN_SOURCE_DIR "/examples/programs", ".jaxpr", kn_jaxpr_parse, 1, 4000) >= 5);
 }
 
 static void skip_without_cases(void)

@@ -112,7 +112,12 @@ static void report(check *c, shrink_case *s, uint64_t seed)
     print_error("seed %llu, %u-bit vectors, registers %d, tier %d, no_fusion %d, threads %u, donated %02x: %s\n", (unsigned long long)seed, c->o.bits,
                 c->o.registers, c->o.tier, c->o.no_fusion, c->o.threads, c->o.donated, c->why);
     if (kiln_prog_print(c->ctx, s->p, 120, &text, &n) == KILN_OK) {
-        print_error("%s(%llu equations before it was made smaller)\n", text, (unsigned long long)before);
+        for (char *line = text, *end; *line; line = end) { /* the harness cuts long messages */
+            end = line + strcspn(line, "\n");
+            end += *end == '\n';
+            print_error("%.*s", (int)(end - line), line);
+        }
+        print_error("(%llu equations before it was made smaller)\n", (unsigned long long)before);
         kiln_text_free(c->ctx, text, n);
     }
     for (uint32_t i = 0; i < s->nin; i++) {

@@ -406,12 +406,34 @@ static void stopped(void **state)
     kiln_ctx_release(ctx);
 }
 
+/* Compiling with the n-th allocation failing. */
+static void no_memory(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 1; !done; n += 3) {
+        kiln_ctx *ctx = test_ctx_failing(n);
+        if (!ctx) continue;
+        kiln_prog *p = NULL;
+        kiln_exec *f = NULL;
+        kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+        o.tier = 0;
+        kiln_status s = kiln_prog_parse(ctx, source, strlen(source), "threads", &p);
+        if (s == KILN_OK) s = kiln_compile(ctx, p, &o, &f);
+        assert_true(s == KILN_OK || s == KILN_NOMEM);
+        done = s == KILN_OK && !test_ctx_failed(ctx);
+        kiln_exec_release(f);
+        kiln_prog_release(p);
+        test_ctx_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_programs), cmocka_unit_test(limits), cmocka_unit_test(settings), cmocka_unit_test(hosts),
         cmocka_unit_test(no_context),     cmocka_unit_test(forked), cmocka_unit_test(alone),    cmocka_unit_test(mode),
-        cmocka_unit_test(stopped),
+        cmocka_unit_test(stopped),        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

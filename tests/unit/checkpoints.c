@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of reverse mode, in bytes of the compiled program: checkpointed loops keep a root or a logarithm of their states, a while a fixed
+ * number of snapshots; updates in loops accumulate into one array. The bits are those without a checkpoint. */
+#include "array/array.h"
+#include "ir/prim.h"
+#include "kiln/exec.h"
+#include "kiln/transform.h"
+#include "same.h"
+#include "testing.h"
+
+#include <math.h>
+
+enum { STATE = 500, MOST = 8 };
+
+/* A scan of `length` trips over STATE numbers, with slices and stacked results. */
+static kiln_prog *loop(kiln_ctx *ctx, int length, bool reverse)
+{
+    char text[2048];
+    kiln_prog *p;
+    snprintf(text, sizeof text,
+             "{ lambda ; w:f64[%d] x:f64[%d] s:f64[%d]. let y:f64[%d] z:f64[%d] = scan[jaxpr={ lambda ; w:f64[%d] c:f64[%d] t:f64[]. let\n"
+             "    a:f64[%d] = mul c w; b:f64[%d] = sin a; d:f64[%d] = mul b t; e:f64[] = reduce_sum[axes=(0,) out_sharding=None] d in (b, e) }\n"
+             "    length=%d num_carry=1 num_consts=1 reverse=%s unroll=1] w x s\n"
+             "  u:f64[%d] = mul z s; v:f64[] = reduce_sum[axes=(0,) out_sharding=None] u; q:f64[] = reduce_sum[axes=(0,) out_sharding=None] y; r:f64[] = add q v in (r,) }",
+             STATE, STATE, length, STATE, length, STATE, STATE, STATE, STATE, STATE, length, reverse ? "True" : "False", length);
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    return p;
+}
+
+/* Runs a word; returns bytes of scratch. Results are compared with `want` (or become it). */
+static double run(kiln_ctx *ctx, const kiln_prog *p, const char *word, kiln_array *const *in, kiln_array **want, bool first)
+{
+    kiln_prog *q;
+    kiln_exec *f;
+    kiln_array *got[MOST];
+    kiln_exec_info info;
+    assert_ok(ctx, kiln_prog_transform(ctx, p, word, NULL, 0, &q));
+    assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
+    assert_ok(ctx, kiln_exec_call(ctx, f, in, first ? want : got));
+    for (uint32_t k = 0; !first && k < kiln_prog_n_outputs(q); k++) {
+        if (!same_array(got[k], want[k], NULL)) fail_msg("%s: result %u differs", word, k);
+        kiln_array_release(got[k]);
+    }
+    kiln_exec_info_get(f, &info);
+    kiln_exec_release(f);
+    kiln_prog_release(q);
+    return (double)info.scratch_bytes;
+}
+
+static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, double first)
+{
+    kiln_array *a;
+    assert_ok(ctx, kiln_array_create(ctx, t, &a));
+    for (int64_t i = 0, n = kiln_type_size(t); i < n; i++) {
+        kn_scalar v = {.f = first + sin((double)i)};
+        if (kiln_dtype_kind(t.dtype) != 'f') v = (kn_scalar){.i = i};
+        kn_scalar_store(t.dtype, a->data, i, v);
+    }
+    return a;
+}
+
+static void scans(void **state)
+{
+    static const int lengths[] = {1000, 64, 97};
+    kiln_ctx *ctx = *state;
+    for (int k = 0; k < 6; k++) {
+        int n = lengths[k / 2];
+        kiln_prog *p = loop(ctx, n, k % 2);
+        kiln_array *in[3], *want[MOST];
+        for (uint32_t i = 0; i < 3; i++) in[i] = numbers(ctx, kiln_prog_input_type(p, i), 1 + i);
+        double all = run(ctx, p, "value_and_grad:0,1,2", in, want, true), one = (double)STATE * 8;
+        double root = run(ctx, p, "value_and_grad:0,1,2(checkpoint)", in, want, false), least = run(ctx, p, "value_and_grad:0,1,2(checkpoint:log)", in, want, false);
+        assert_true(all > 2 * n * one);
+        if (n == 1000) {
+            assert_true(root < 4 * sqrt(1000) * one);
+            assert_true(least < 10 * log2(1000) * one);
+        }
+        assert_true(root < all && least < root);
+        for (int i = 0; i < 3; i++) kiln_array_release(in[i]);
+        for (int i = 0; i < 4; i++) kiln_array_release(want[i]);
+        kiln_prog_release(p);
+    }
+}
+
+/* Memory of a loop without a bound does not depend on its trips; that of what it computes again is the interpreter's business. */
+static void whiles(void **state)
+{
+    const char *text = "{ lambda ; a:f64[500] k:i32[]. let i:i32[] b:f64[500] = while[body_jaxpr={ lambda ; n:i32[] c:f64[500]. let d:f64[500] = sin c; m:i32[] = sub n 1:i32[] in (m, d) }\n"
+                       "    body_nconsts=0 cond_jaxpr={ lambda ; n:i32[] c:f64[500]. let p:bool[] = gt n 0:i32[] in (p,) } cond_nconsts=0] k a\n"
+                       "  s:f64[] = reduce_sum[axes=(0,) out_sharding=None] b in (s,) }";
+    kiln_ctx *ctx = *state;
+    kiln_prog *p;
+    kiln_array *in[2], *want[MOST];
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    in[0] = numbers(ctx, kiln_prog_input_type(p, 0), 0);
+    assert_ok(ctx, kiln_array_parse(ctx, "i32[]:3000", &in[1]));
+    double bytes = run(ctx, p, "value_and_grad:0", in, want, true);
+    assert_true(bytes < 80 * 500 * 8.0);
+    double slope = 1, x = sin(7.0);
+    for (int k = 0; k < 3000; k++) slope *= cos(x), x = sin(x);
+    assert_true(fabs(((double *)want[1]->data)[7] - slope) <= 1e-9 * fabs(slope));
+    for (int i = 0; i < 2; i++) kiln_array_release(in[i]), kiln_array_release(want[i]);
+    kiln_prog_release(p);
+}
+
+/* ---- updates in loops ---- */
+
+static uint64_t count(kiln_ctx *ctx, const kiln_prog *p, const char *word, const char *what)
+{
+    kiln_prog *q;
+    char *text;
+    size_t n;
+    uint64_t found = 0;
+    assert_ok(ctx, kiln_prog_transform(ctx, p, word, NULL, 0, &q));
+    assert_ok(ctx, kiln_prog_print(ctx, q, 0, &text, &n));
+    for (const char *s = text; (s = strstr(s, what)); s++) found++;
+    kiln_text_free(ctx, text, n);
+    kiln_prog_release(q);
+    return found;
+}
+
+/* y[i] = sin(y[i - 1]): the way back has one array, and each trip touches a row. */
+static kiln_prog *filling(kiln_ctx *ctx, int n)
+{
+    char text[2048];
+    kiln_prog *p;
+    snprintf(text, sizeof text,
+             "{ lambda ; a:f64[%d]. let i:i32[] b:f64[%d] = scan[jaxpr={ lambda ; i:i32[] y:f64[%d]. let\n"
+             "    c:f64[1] = dynamic_slice[slice_sizes=(1,)] y i; d:f64[1] = sin c; j:i32[] = add i 1:i32[]; e:f64[%d] = dynamic_update_slice y d j in (j, e) }\n"
+             "    length=%d num_carry=2 num_consts=0 reverse=False unroll=1] 0:i32[] a\n"
+             "  s:f64[] = reduce_sum[axes=(0,) out_sharding=None] b in (s,) }",
+             n, n, n, n, n - 1);
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    return p;
+}
+static void updates(void **state)
+{
+    kiln_ctx *ctx = *state;
+    double bytes[2];
+    for (int k = 0; k < 2; k++) {
+        int n = k ? 2000 : 1000;
+        kiln_prog *p = filling(ctx, n), *q;
+        kiln_array *in = numbers(ctx, kiln_prog_input_type(p, 0), 0.5), *want[MOST];
+        kiln_exec *f;
+        kiln_exec_info info;
+        bytes[k] = run(ctx, p, "grad:0", &in, want, true);
+        assert_ok(ctx, kiln_prog_transform(ctx, p, "grad:0", NULL, 0, &q));
+        assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
+        kiln_exec_info_get(f, &info);
+        assert_true(info.copies <= 1); /* the first value, which is an input */
+        /* the derivative of the i-th sine of a[0] in a[0], summed */
+        double slope = 1, sum = 1, x = ((double *)in->data)[0];
+        for (int i = 1; i < n; i++) slope *= cos(x), x = sin(x), sum += slope;
+        assert_true(fabs(((double *)want[0]->data)[0] - sum) < 1e-12 * sum);
+        kiln_exec_release(f);
+        kiln_prog_release(q);
+        kiln_array_release(in);
+        kiln_array_release(want[0]);
+        kiln_prog_release(p);
+    }
+    assert_true(bytes[1] <= 2.1 * bytes[0]);
+    assert_true(bytes[0] < 8 * 1000 * 8.0); /* arrays of 1000, not one for each of 1000 trips */
+}
+
+/* A shared start: one update of all lanes, no scatter. */
+static void lanes(void **state)
+{
+    kiln_ctx *ctx = *state;
+    const char *text = "{ lambda ; a:f64[9] u:f64[2] i:i32[]. let b:f64[9] = dynamic_update_slice a u i in (b,) }";
+    kiln_prog *p;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    assert_int_equal(count(ctx, p, "vmap:0*4,0,None", "= dynamic_update_slice"), 1);
+    assert_int_equal(count(ctx, p, "vmap:0*4,None,None", "= dynamic_update_slice"), 1);
+    assert_int_equal(count(ctx, p, "vmap:0*4,0,None", "scatter"), 0);
+    assert_int_equal(count(ctx, p, "vmap:0*4,0,0", "= scatter"), 1);
+    kiln_prog_release(p);
+    p = filling(ctx, 20);
+    assert_int_equal(count(ctx, p, "vmap:0*4", "= dynamic_update_slice"), 1);
+    assert_int_equal(count(ctx, p, "vmap:0*4(grad:0)", "scatter"), 0);
+    kiln_prog_release(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(whiles), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
