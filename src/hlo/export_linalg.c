@@ -251,6 +251,7 @@ static void lapack(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xr
     for (uint32_t i = 0; r->options[i] && letters_of[i]; i++)
         if (!i || strcmp(r->options[i], r->options[i - 1]) != 0)
             kn_text_printf(&config, "%s%s = %d : ui8", i ? ", " : "", r->options[i], letters_of[i]);
+    if (strcmp(r->name, "gehrd") == 0) kn_text_printf(&config, "high = %lld : i32, low = 1 : i32", (long long)types[0].dims[types[0].rank - 1]);
     const char *text = kn_xkeep(x, &config);
     kn_text_fini(&config);
     bool vector = strcmp(r->name, "gtsv") == 0; /* whose first operand is a diagonal */

@@ -7,8 +7,10 @@
 typedef kn_lapack_target target;
 
 static const target targets[] = {
+    {"gees", "gees", "gees", {"mode", "sort", NULL}, 0, 1},
     {"geev", "geev", "geev", {"compute_left", "compute_right", NULL}, 0, 0},
     {"gehrd", "gehrd", "gehrd", {NULL, NULL, NULL}, 0, 1},
+    {"geqp3", "geqp3", "geqp3", {NULL, NULL, NULL}, 0, 2},
     {"geqrf", "geqrf", "geqrf", {NULL, NULL, NULL}, 0, 1},
     {"gesdd", "gesdd", "gesdd", {"mode", NULL, NULL}, 0, 1},
     {"gesvd", "gesvd", "gesvd", {"mode", "mode", NULL}, 0, 1},
@@ -54,9 +56,9 @@ static kiln_status column_major(kn_himport *h, const kn_mop *o)
     const int64_t *v;
     uint32_t n;
     if (!a || a->kind != KN_MA_LIST || a->n == 0) return KILN_OK;
-    const kn_mattr *first = &a->items[a->n - 1]; /* the last operand is a matrix in every routine but orgqr, whose first one is */
+    const kn_mattr *first = &a->items[a->n - 1]; /* the last operand is a matrix in every routine but orgqr and geqp3, whose first one is */
     KILN_TRY(kn_mattr_ints(h->m, first, &v, &n));
-    if (a->n == 2 && o->nout == 1) KILN_TRY(kn_mattr_ints(h->m, &a->items[0], &v, &n));
+    if (a->n == 2) KILN_TRY(kn_mattr_ints(h->m, &a->items[0], &v, &n));
     if (n < 2 || v[0] == (int64_t)n - 2) return KILN_OK;
     return kn_hrefuse(h, o, "column-major layouts, as jax.numpy.linalg asks for", "a LAPACK call on row-major matrices");
 }
@@ -86,7 +88,7 @@ kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         if (ffi && kn_span_is(routine, complex ? targets[i].complex_name : targets[i].name)) t = &targets[i];
     if (!t)
-        return kn_hrefuse(h, o, "lapack_*_ffi of potrf getrf geqrf orgqr ormqr syevd sytrd gehrd gesdd gesvd geev gtsv trsm", "the custom call @%.*s is not known",
+        return kn_hrefuse(h, o, "lapack_*_ffi of potrf getrf geqrf geqp3 orgqr ormqr syevd sytrd gehrd gesdd gesvd geev gees gtsv trsm", "the custom call @%.*s is not known",
                           KN_SPAN_ARG(name));
     KILN_TRY(column_major(h, o));
     if (strcmp(t->routine, "trsm") == 0) return trsm(h, o);

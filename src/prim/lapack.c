@@ -6,7 +6,8 @@
  *   geqrf                a -> qr, tau                     geev jobvl jobvr  a -> w (real: wr, wi), vl, vr, info
  *   orgqr (ungqr)        qr, tau -> q                     gehrd             a -> a, tau, info
  *   ormqr side trans     qr, tau, c -> c                  sytrd uplo        a -> a, d, e, tau, info
- *   syevd jobz uplo      a -> vectors, w, info            gtsv              dl, d, du, b -> dl, d, du, b, info */
+ *   syevd jobz uplo      a -> vectors, w, info            gtsv              dl, d, du, b -> dl, d, du, b, info
+ *   geqp3                a, jpvt -> qr, jpvt, tau         gees jobvs sort   a -> t, vs, w (real: wr, wi), sdim, info */
 #include "rt/lapack.h"
 #include "prim/batch.h"
 #include "prim/common.h"
@@ -18,7 +19,7 @@
 enum { OPTIONS, ROUTINE };
 static const kn_param_spec lapack_params[] = {{"options", KN_P_TEXT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE}, {"routine", KN_P_TEXT, 0}};
 
-enum { MOST_ARRAYS = 5, COLUMN_MAJOR = 102 };
+enum { MOST_ARRAYS = 6, COLUMN_MAJOR = 102 };
 typedef int lapack_int;
 
 /* One call: sizes of the matrices, and the batch in front of them. */
@@ -125,6 +126,25 @@ static I geev(const sizes *z, kn_lapack_fn fn, void *const *in, void *const *out
     return CALL(char, char, I, P, I, P, P, P, I, P, I, P, I)(COLUMN_MAJOR, z->option[0], z->option[1], N(z), in[0], n, out[0], out[1], out[2], n,
                                                              out[3], n, w->work, w->lwork);
 }
+/* The status is not handed on: only a wrong argument gives one. */
+static I geqp3(const sizes *z, kn_lapack_fn fn, void *const *in, void *const *out, const workspace *w)
+{
+    (void)in;
+    if (w->complex)
+        return CALL(I, I, P, I, P, P, P, I, P)(COLUMN_MAJOR, M(z), N(z), out[0], at_least_one(z->m), out[1], out[2], w->work, w->lwork, w->rwork);
+    return CALL(I, I, P, I, P, P, P, I)(COLUMN_MAJOR, M(z), N(z), out[0], at_least_one(z->m), out[1], out[2], w->work, w->lwork);
+}
+/* Without a selection of values to sort. */
+static I gees(const sizes *z, kn_lapack_fn fn, void *const *in, void *const *out, const workspace *w)
+{
+    I n = at_least_one(z->n);
+    (void)in;
+    if (w->complex)
+        return CALL(char, char, P, I, P, I, P, P, P, I, P, I, P, P)(COLUMN_MAJOR, z->option[0], z->option[1], NULL, N(z), out[0], n, out[3], out[2],
+                                                                    out[1], n, w->work, w->lwork, w->rwork, NULL);
+    return CALL(char, char, P, I, P, I, P, P, P, P, I, P, I, P)(COLUMN_MAJOR, z->option[0], z->option[1], NULL, N(z), out[0], n, out[4], out[2],
+                                                                out[3], out[1], n, w->work, w->lwork, NULL);
+}
 /* The first element of the lower diagonal stands outside of the matrix. */
 static I gtsv(const sizes *z, kn_lapack_fn fn, void *const *in, void *const *out, const workspace *w)
 {
@@ -149,9 +169,12 @@ typedef struct routine {
 } routine;
 
 static const routine routines[] = {
+    {"gees", "gees", gees, 1, 5, 2, true, true, true, "c", {{'t', "nn"}}, {{'t', "nn"}, {'t', "nn"}, {'t', "n"}, {'i', ""}, {'i', ""}}},
+    {"gees", "gees", gees, 1, 6, 2, true, true, true, "f", {{'t', "nn"}}, {{'t', "nn"}, {'t', "nn"}, {'t', "n"}, {'t', "n"}, {'i', ""}, {'i', ""}}},
     {"geev", "geev", geev, 1, 4, 2, true, true, true, "c", {{'t', "nn"}}, {{'t', "n"}, {'t', "nn"}, {'t', "nn"}, {'i', ""}}},
     {"geev", "geev", geev, 1, 5, 2, true, true, true, "f", {{'t', "nn"}}, {{'t', "n"}, {'t', "n"}, {'c', "nn"}, {'c', "nn"}, {'i', ""}}},
     {"gehrd", "gehrd", gehrd, 1, 3, 0, true, true, true, "fc", {{'t', "nn"}}, {{'t', "nn"}, {'t', "e"}, {'i', ""}}},
+    {"geqp3", "geqp3", geqp3, 2, 3, 0, false, true, false, "fc", {{'t', "mn"}, {'i', "n"}}, {{'t', "mn"}, {'i', "n"}, {'t', "k"}}},
     {"geqrf", "geqrf", geqrf, 1, 2, 0, false, true, false, "fc", {{'t', "mn"}}, {{'t', "mn"}, {'t', "k"}}},
     {"gesdd", "gesdd", gesdd, 1, 5, 1, false, true, true, "fc", {{'t', "mn"}}, {{'t', "mn"}, {'r', "k"}, {'t', "mU"}, {'t', "Vn"}, {'i', ""}}},
     {"gesvd", "gesvd", gesvd, 1, 5, 2, false, true, true, "fc", {{'t', "mn"}}, {{'t', "mn"}, {'r', "k"}, {'t', "mU"}, {'t', "Vn"}, {'i', ""}}},
@@ -215,6 +238,9 @@ static bool read_sizes(const routine *r, const kiln_type *in, uint32_t nin, cons
             if (in[i].dims[z->batch_rank + d] != dim(z, r->in[i].dims[d])) return false;
     }
     z->batch = kiln_type_size((kiln_type){KILN_BOOL, z->batch_rank, z->batch_dims});
+    bool applies = r->call == ormqr;
+    int64_t order = z->option[0] == 'L' ? z->p : z->q;
+    if (applies && (order != z->m || z->k > z->m || z->k > z->n)) return false;
     return !r->square || z->m == z->n;
 }
 
@@ -235,7 +261,14 @@ static kiln_status type_lapack(kn_typing *t)
     bool known = d == KILN_F32 || d == KILN_F64 || d == KILN_C64 || d == KILN_C128;
     const routine *r = known && name->kind == KN_P_TEXT && (options->kind == KN_P_TEXT || options->kind == KN_P_NONE) ? find(name->text, d) : NULL;
     if (!r) return kn_fail(t->ctx, KILN_UNSUPPORTED, "lapack: there is no routine '%s' for %s", name->kind == KN_P_TEXT ? name->text : "", kn_type_show(t->in[0]).s);
-    for (uint32_t i = 1; i < t->nin; i++) KILN_TRY(kn_typing_same_dtype(t, 0, i));
+    for (uint32_t i = 1; i < t->nin; i++) {
+        bool counts = i < r->nin && r->in[i].dtype == 'i';
+        if (!counts) KILN_TRY(kn_typing_same_dtype(t, 0, i));
+        if (counts && t->in[i].dtype != KILN_I32)
+            return kn_fail(t->ctx, KILN_DTYPE, "lapack: operand %u of %s is i32, %s given", i, r->name, kn_type_show(t->in[i]).s);
+    }
+    if (r->call == gees && letters(options)[0] && letters(options)[1] != 'N')
+        return kn_fail(t->ctx, KILN_UNSUPPORTED, "lapack: gees sorts no eigenvalues, sort must be 'N'");
     if (!read_sizes(r, t->in, t->nin, letters(options), &z))
         return kn_fail(t->ctx, KILN_SHAPE, "lapack: %s with options '%s' does not fit operands such as %s", r->name, letters(options), kn_type_show(t->in[0]).s);
     KILN_TRY(kn_typing_out(t, r->nout));
@@ -296,7 +329,8 @@ static bool read_call(const kn_call *c, lapack *s)
         int64_t n = kn_call_product((int64_t[]){s->z.batch, count_of(&s->z, own)}, 2);
         if (!kn_parts_fit(c, i, p->dtype, p->complex, n)) return false;
     }
-    s->nothing = s->z.batch == 0 || s->z.n == 0 || s->z.m == 0;
+    bool none = s->r->call == ormqr ? s->z.p == 0 || s->z.q == 0 : s->z.n == 0 || s->z.m == 0; /* no reflections leave c as it is */
+    s->nothing = s->z.batch == 0 || none;
     return true;
 }
 
@@ -387,11 +421,11 @@ static int begins_as(const routine *r, uint32_t result)
 {
     if (r->call == geev) return -1;
     if (r->call == ormqr) return 2;
-    return result < r->nin && strcmp(r->in[result].dims, r->out[result].dims) == 0 && r->out[result].dtype == 't' ? (int)result : -1;
+    return result < r->nin && strcmp(r->in[result].dims, r->out[result].dims) == 0 && r->out[result].dtype == r->in[result].dtype ? (int)result : -1;
 }
 
-/* Iterations on what is not finite need not end, or end the process; they are not begun. */
-static bool iterates(const routine *r) { return r->call == geev || r->call == gesdd || r->call == gesvd || r->call == syevd; }
+/* Iterations on what is not finite need not end, or end the process, and no column of NaN is the largest; they are not begun. */
+static bool iterates(const routine *r) { return r->call == geqp3 || r->call == gees || r->call == geev || r->call == gesdd || r->call == gesvd || r->call == syevd; }
 
 static bool all_finite(const lapack *s, const void *matrix)
 {
@@ -421,6 +455,7 @@ static lapack_int call_once(const lapack *s, char *work, void *const *in, void *
     }
     if (iterates(s->r) && !all_finite(s, in[0])) {
         fill_nan(s, out);
+        for (lapack_int k = 0; s->r->call == geqp3 && k < s->z.n; k++) ((lapack_int *)out[1])[k] = k + 1; /* columns stay where they are */
         return -1; /* as LAPACK says of its first argument */
     }
     if (packs) out[2] = work + s->packed[0], out[3] = work + s->packed[1];
@@ -465,7 +500,7 @@ static void run_lapack(const void *self, void *const *arrays, void *workspace_by
     }
 }
 
-#define ROUTINES(X) X(geev) X(gehrd) X(geqrf) X(gesdd) X(gesvd) X(getrf) X(gtsv) X(orgqr) X(ormqr) X(potrf) X(syevd) X(sytrd)
+#define ROUTINES(X) X(gees) X(geev) X(gehrd) X(geqp3) X(geqrf) X(gesdd) X(gesvd) X(getrf) X(gtsv) X(orgqr) X(ormqr) X(potrf) X(syevd) X(sytrd)
 #define DEFINE(name)                                                                               \
     extern const kn_routine kn_routine_lapack_##name;                                              \
     const kn_routine kn_routine_lapack_##name = {"lapack_" #name, bind_lapack, run_lapack};
@@ -505,6 +540,6 @@ KILN_PRIM(lapack) = {
     .call = call_lapack,
     .batch = kn_batch_full,
     .sample = kn_sample_lapack,
-    .doc = "A routine of LAPACK on batches of matrices: potrf, getrf, geqrf, orgqr, ormqr, syevd, sytrd, gehrd, gesdd, gesvd, geev, gtsv, "
+    .doc = "A routine of LAPACK on batches of matrices: potrf, getrf, geqrf, geqp3, orgqr, ormqr, syevd, sytrd, gehrd, gesdd, gesvd, geev, gees, gtsv, "
            "with their letters (uplo, jobz, ..) in `options`; the last result is the routine's status.",
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QR factors by LAPACK's geqrf and orgqr. */
+/* QR factors by LAPACK's geqrf and orgqr, and the routines beside them. */
 #include "prim/batch.h"
 #include "prim/derive.h"
 #include "prim/matrix.h"
@@ -164,3 +164,82 @@ KILN_PRIM(geqrf) = {
     .doc = "R of matrices Q R, the reflections whose product is Q below its diagonal, and their factors tau.",
 };
 
+/* ---- geqp3: pivoted columns; ormqr: Q as its reflections, applied ---- */
+
+static const kn_param_spec geqp3_params[] = {{"use_magma", KN_P_NONE, KN_PARAM_OPTIONAL}};
+
+static kiln_status type_geqp3(kn_typing *t)
+{
+    kn_matrices z;
+    kiln_type pivots = t->in[1];
+    KILN_TRY(kn_typing_matrices(t, &z));
+    if (pivots.dtype != KILN_I32) return kn_fail(t->ctx, KILN_DTYPE, "geqp3: pivots are i32, %s given", kn_type_show(pivots).s);
+    bool fits = pivots.rank == z.batch + 1 && pivots.dims[z.batch] == z.n;
+    for (uint32_t d = 0; fits && d < z.batch; d++) fits = pivots.dims[d] == t->in[0].dims[d];
+    if (!fits)
+        return kn_fail(t->ctx, KILN_SHAPE, "geqp3: one pivot for each column is needed, %s and %s given", kn_type_show(t->in[0]).s, kn_type_show(pivots).s);
+    KILN_TRY(kn_typing_out(t, 3));
+    KILN_TRY(kn_typing_batched(t, 0, t->in[0].dtype, 2, z.m, z.n));
+    KILN_TRY(kn_typing_batched(t, 1, KILN_I32, 1, z.n, 0));
+    return kn_typing_batched(t, 2, t->in[0].dtype, 1, z.k, 0);
+}
+static kiln_status lower_geqp3(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r, (void)j, (void)e;
+    kn_low l = {b, KILN_OK};
+    return kn_mat_lapack(&l, "geqp3", NULL, x, 2, y, 3);
+}
+KILN_PRIM(geqp3) = {
+    .name = "geqp3",
+    .nin = 2,
+    .nout = 3,
+    .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
+    KN_PARAMS(geqp3_params),
+    .type = type_geqp3,
+    .lower = lower_geqp3,
+    .batch = kn_batch_full,
+    .sample = kn_sample_pivoted,
+    .doc = "geqrf of matrices whose columns are permuted so that R's diagonal falls; columns whose pivot is not 0 come first. Also gives the "
+           "permutation, counted from 1: of column i of the result, the operand's.",
+};
+
+enum { ORMQR_LEFT, ORMQR_TRANSPOSE };
+static const kn_param_spec ormqr_params[] = {{"left", KN_P_BOOL, 0}, {"transpose", KN_P_BOOL, 0}};
+
+static kiln_status type_ormqr(kn_typing *t)
+{
+    kn_matrices z;
+    bool left, adjoint;
+    kiln_type tau = t->in[1], c = t->in[2];
+    KILN_TRY(kn_typing_matrices(t, &z));
+    for (uint32_t i = 1; i < 3; i++) KILN_TRY(kn_typing_same_dtype(t, 0, i));
+    KILN_TRY(kn_typing_bool(t, ORMQR_LEFT, &left));
+    KILN_TRY(kn_typing_bool(t, ORMQR_TRANSPOSE, &adjoint));
+    bool fits = tau.rank == z.batch + 1 && tau.dims[z.batch] <= z.k && c.rank == z.batch + 2 && c.dims[z.batch + (left ? 0 : 1)] == z.m;
+    for (uint32_t d = 0; fits && d < z.batch; d++) fits = tau.dims[d] == t->in[0].dims[d] && c.dims[d] == t->in[0].dims[d];
+    if (!fits)
+        return kn_fail(t->ctx, KILN_SHAPE, "ormqr: reflections %s with factors %s do not fit %s, which has as many %s as they have rows",
+                       kn_type_show(t->in[0]).s, kn_type_show(tau).s, kn_type_show(c).s, left ? "rows" : "columns");
+    KILN_TRY(kn_typing_out(t, 1));
+    return kn_typing_like(t, 0, c.dtype, c);
+}
+static kiln_status lower_ormqr(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r;
+    kn_low l = {b, KILN_OK};
+    char adjoint = kiln_dtype_kind(kn_in_type(j, e, 0).dtype) == 'c' ? 'C' : 'T';
+    char letters[] = {e->params[ORMQR_LEFT].b ? 'L' : 'R', e->params[ORMQR_TRANSPOSE].b ? adjoint : 'N', 0};
+    return kn_mat_lapack(&l, "ormqr", letters, x, 3, y, 1);
+}
+KILN_PRIM(ormqr) = {
+    .name = "ormqr",
+    .nin = 3,
+    .nout = 1,
+    .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
+    KN_PARAMS(ormqr_params),
+    .type = type_ormqr,
+    .lower = lower_ormqr,
+    .batch = kn_batch_full,
+    .sample = kn_sample_reflections,
+    .doc = "Q C, with left=False C Q, of the product Q of the reflections that geqrf leaves with factors tau, and a matrix C; transpose takes Q^H.",
+};

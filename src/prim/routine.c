@@ -6,7 +6,7 @@
 
 /* In the order of their names. */
 #define ROUTINES(X)                                                                                \
-    X(cholesky) X(fft) X(lapack_geev) X(lapack_gehrd) X(lapack_geqrf) \
+    X(cholesky) X(fft) X(lapack_gees) X(lapack_geev) X(lapack_gehrd) X(lapack_geqp3) X(lapack_geqrf) \
     X(lapack_gesdd) X(lapack_gesvd) X(lapack_getrf) X(lapack_gtsv) X(lapack_orgqr) \
     X(lapack_ormqr) X(lapack_potrf) X(lapack_syevd) X(lapack_sytrd) \
     X(sort) X(top_k) X(triangular_solve)

@@ -39,7 +39,12 @@ kiln_status kn_sample_matrix(kn_sample *s)
     kn_atom x;
     const char *name = s->prim->name;
     bool lower = kn_sample_below(s, 2) != 0, other = kn_sample_below(s, 2) != 0;
-    KILN_TRY(small_matrix(s, strcmp(name, "eigh") == 0, &t, dims, &x));
+    bool square = strcmp(name, "eigh") == 0 || strcmp(name, "eig") == 0 || strcmp(name, "schur") == 0 || strcmp(name, "hessenberg") == 0 ||
+                  strcmp(name, "tridiagonal") == 0;
+    KILN_TRY(small_matrix(s, square, &t, dims, &x));
+    if (strcmp(name, "eig") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(other), KN_NONE}, &x, 1, 1u + lower + other);
+    if (strcmp(name, "schur") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_NONE, KN_BOOL(false)}, &x, 1, lower ? 2 : 1);
+    if (strcmp(name, "tridiagonal") == 0) return kn_sample_emit(s, &KN_BOOL(lower), &x, 1, 4);
     if (strcmp(name, "eigh") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_NONE, KN_NONE}, &x, 1, 2);
     if (strcmp(name, "svd") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_BOOL(other), KN_NONE}, &x, 1, lower ? 3 : 1);
     if (strcmp(name, "qr") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(false), KN_NONE}, &x, 1, 2);
@@ -78,6 +83,33 @@ kiln_status kn_sample_householder(kn_sample *s)
     KILN_TRY(kn_sample_input(s, (kiln_type){d, 3, dims}, &x[0]));
     KILN_TRY(kn_sample_input(s, (kiln_type){d, 2, (int64_t[]){2, n}}, &x[1]));
     return kn_sample_emit(s, NULL, x, 2, 1);
+}
+
+/* Columns that are free and some that are to come first. */
+kiln_status kn_sample_pivoted(kn_sample *s)
+{
+    int64_t dims[3];
+    kiln_type t;
+    kn_atom x[2];
+    KILN_TRY(small_matrix(s, false, &t, dims, &x[0]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){KILN_I32, 2, (int64_t[]){dims[0], dims[2]}}, &x[1]));
+    int32_t *v = s->in[s->nin - 1]->data;
+    for (int64_t k = 0; k < dims[0] * dims[2]; k++) v[k] = kn_sample_below(s, 3) == 0;
+    return kn_sample_emit(s, &KN_NONE, x, 2, 3);
+}
+
+kiln_status kn_sample_reflections(kn_sample *s)
+{
+    kiln_dtype d;
+    KILN_TRY(precision(s, &d));
+    bool left = kn_sample_below(s, 2) != 0, adjoint = kn_sample_below(s, 2) != 0;
+    int64_t n = s->length < 6 ? s->length : 6, m = n + kn_sample_below(s, 3), k = kn_sample_between(s, 0, n), other = kn_sample_between(s, 0, 4);
+    kn_atom x[3];
+    s->tame = true;
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, 3, (int64_t[]){2, m, n}}, &x[0]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, 2, (int64_t[]){2, k}}, &x[1]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, 3, (int64_t[]){2, left ? m : other, left ? other : m}}, &x[2]));
+    return kn_sample_emit(s, (kn_param[]){KN_BOOL(left), KN_BOOL(adjoint)}, x, 3, 1);
 }
 
 /* A system of one unknown each: a x = b by division, whose other programs are products. */

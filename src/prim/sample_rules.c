@@ -279,6 +279,29 @@ kiln_status kn_sample_stack(kn_sample *s)
     return kn_sample_emit(s, &KN_INT(kn_sample_below(s, t.rank + 1)), x, n, 1);
 }
 
+kiln_status kn_sample_unstack(kn_sample *s)
+{
+    int64_t dims[8];
+    kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 4), .dims = dims};
+    kn_atom x;
+    KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
+    kn_sample_shape(s, t.rank, dims);
+    int64_t axis = kn_sample_below(s, t.rank);
+    dims[axis] = kn_sample_between(s, 1, 5);
+    KILN_TRY(kn_sample_input(s, t, &x));
+    return kn_sample_emit(s, &KN_INT(axis), &x, 1, (uint32_t)dims[axis]);
+}
+
+kiln_status kn_sample_tile(kn_sample *s)
+{
+    int64_t dims[8], reps[8];
+    kiln_type t;
+    kn_atom x;
+    KILN_TRY(any_operand(s, 0, 5, dims, &t, &x));
+    for (uint32_t d = 0; d < t.rank; d++) reps[d] = kn_sample_below(s, 3) ? 1 : kn_sample_between(s, 0, 3);
+    return kn_sample_emit(s, &KN_INTS(t.rank, reps), &x, 1, 1);
+}
+
 kiln_status kn_sample_pad(kn_sample *s)
 {
     int64_t dims[8], v[8][3];

@@ -184,12 +184,14 @@ static bool one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts, 
 /* Its derivative rounds too, so that it is linear up to rounding only. */
 static bool rounds(const kn_prim *p) { return strcmp(p->name, "reduce_precision") == 0; }
 
-/* Primitives on floats without a derivative: parts of qr, whose rule is above them, and what every factorisation is made of; the
+/* Primitives on floats without a derivative: parts of qr and of the eigenvalue problems, whose rules are above them, and what every
+ * factorisation is made of; the
  * derivatives of incomplete gamma functions in their order, whose own have no closed form; the next number, a step everywhere. */
-static const char *const without[] = {"geqrf", "householder_product", "igamma_grad_a", "lapack", "nextafter", "random_gamma_grad"};
+static const char *const without[] = {"geqp3", "geqrf", "hessenberg", "householder_product", "igamma_grad_a", "lapack", "nextafter", "ormqr",
+                                      "random_gamma_grad", "schur", "tridiagonal"};
 /* Those whose rule refuses some operands or parameters: the order of a special function, and factors with more columns than the matrix
- * determines. */
-static const char *const in_part[] = {"polygamma", "qr", "regularized_incomplete_beta", "svd", "zeta"};
+ * determines, or eigenvectors of a general one. */
+static const char *const in_part[] = {"eig", "polygamma", "qr", "regularized_incomplete_beta", "svd", "zeta"};
 enum { N_WITHOUT = sizeof without / sizeof *without, N_IN_PART = sizeof in_part / sizeof *in_part };
 static bool listed(const kn_prim *p)
 {

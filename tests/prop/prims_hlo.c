@@ -59,9 +59,9 @@ static void compare(kiln_ctx *ctx, const sample *s, const kiln_prog *q, const kn
 
 static bool becomes_others(const kn_prim *p)
 {
-    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_root", "custom_vjp_call", "eigh", "geqrf", "householder_product", "integer_pow", "lu",
-                                        "lu_pivots_to_permutation", "name", "pjit", "qr", "remat2", "scan", "sort",
-                                        "split", "squeeze", "stack", "stop_gradient", "svd", "tridiagonal_solve"};
+    static const char *const names[] = {"add_any", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_root", "custom_vjp_call", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "integer_pow", "lu",
+                                        "lu_pivots_to_permutation", "name", "ormqr", "pjit", "qr", "remat2", "scan", "schur", "sort",
+                                        "split", "squeeze", "stack", "stop_gradient", "svd", "tile", "tridiagonal", "tridiagonal_solve", "unstack"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(p->name, names[i]) == 0) return true;
     return false;
