@@ -63,6 +63,21 @@ static kiln_status column_major(kn_himport *h, const kn_mop *o)
     return kn_hrefuse(h, o, "column-major layouts, as jax.numpy.linalg asks for", "a LAPACK call on row-major matrices");
 }
 
+/* gehrd can be told that only rows low..high are left to reduce. */
+static kiln_status whole_matrix(kn_himport *h, const kn_mop *o)
+{
+    const kn_mattr *config = kn_mop_attr(o, "mhlo.backend_config");
+    bool given = config && config->kind == KN_MA_DICT;
+    const kn_mattr *low = given ? kn_mattr_find(config->fields, config->n, "low") : NULL;
+    const kn_mattr *high = given ? kn_mattr_find(config->fields, config->n, "high") : NULL;
+    kn_atom x;
+    KILN_TRY(kn_hcount(h, o, 1, 3));
+    KILN_TRY(kn_hin(h, o, 0, &x));
+    kiln_type t = kn_htype(h, x);
+    if ((!low || low->i == 1) && (!high || t.rank == 0 || high->i == t.dims[t.rank - 1])) return KILN_OK;
+    return kn_hrefuse(h, o, "low = 1 and high = n, the whole matrix", "gehrd on some of the rows");
+}
+
 static kiln_status trsm(kn_himport *h, const kn_mop *o)
 {
     char side, uplo, trans, diag;
@@ -92,6 +107,7 @@ kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
                           KN_SPAN_ARG(name));
     KILN_TRY(column_major(h, o));
     if (strcmp(t->routine, "trsm") == 0) return trsm(h, o);
+    if (strcmp(t->routine, "gehrd") == 0) KILN_TRY(whole_matrix(h, o));
     char options[4] = {0};
     for (int i = 0; t->options[i]; i++) KILN_TRY(letter(h, o, t->options[i], &options[i]));
     kn_atom *in, *out = KN_NEWN(h->arena, kn_atom, o->nout);
