@@ -67,7 +67,8 @@ void kn_arena_fini(kn_arena *a)
     a->bytes = 0;
 }
 
-void *kn_arena_new(kn_arena *a, size_t bytes)
+/* Not zeroed. */
+static void *take(kn_arena *a, size_t bytes)
 {
     size_t need;
     if (!kn_add_size(bytes, ROUND - 1, &need)) return NULL;
@@ -91,7 +92,13 @@ void *kn_arena_new(kn_arena *a, size_t bytes)
     }
     void *p = a->at;
     a->at += need;
-    return memset(p, 0, need);
+    return p;
+}
+
+void *kn_arena_new(kn_arena *a, size_t bytes)
+{
+    void *p = take(a, bytes);
+    return p ? memset(p, 0, bytes) : NULL;
 }
 
 void *kn_arena_newn(kn_arena *a, size_t n, size_t size)
@@ -102,7 +109,7 @@ void *kn_arena_newn(kn_arena *a, size_t n, size_t size)
 
 void *kn_arena_copy(kn_arena *a, const void *p, size_t bytes)
 {
-    void *q = kn_arena_new(a, bytes);
+    void *q = take(a, bytes);
     if (q && bytes) memcpy(q, p, bytes);
     return q;
 }

@@ -102,6 +102,23 @@ static kiln_status copy_param(kiln_ctx *ctx, kn_arena *arena, const kn_param *p,
     return KILN_OK;
 }
 
+/* Appends an equation whose parameters stand in the arena and whose results have these types. */
+static kiln_status push_eqn(kn_build *b, const kn_prim *prim, const kn_param *own, const kn_atom *in, uint32_t nin, const kiln_type *types,
+                            kn_atom *out, uint32_t nout)
+{
+    kn_arena *arena = &b->prog->arena;
+    uint32_t *results = KN_NEWN(arena, uint32_t, nout);
+    kn_atom *operands = kn_arena_copy(arena, in, nin * sizeof *in);
+    KILN_TRY_MEM(b->ctx, results && operands);
+    for (uint32_t i = 0; i < nout; i++) {
+        KILN_TRY(new_var(b, types[i], &results[i]));
+        out[i] = results[i];
+    }
+    kn_eqn e = {prim, own, operands, results, nin, nout, b->scope, b->loc};
+    KILN_TRY_MEM(b->ctx, kn_push(arena, &b->eqns, e));
+    return KILN_OK;
+}
+
 kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *params, const kn_atom *in, uint32_t nin, kn_atom *out,
                          uint32_t nout)
 {
@@ -119,16 +136,7 @@ kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *param
     KILN_TRY(prim->type(&t));
     if (t.nout != nout)
         return kn_fail(b->ctx, KILN_INVALID, "%s gives %u results, %u are asked for", prim->name, t.nout, nout);
-    uint32_t *results = KN_NEWN(arena, uint32_t, nout);
-    kn_atom *operands = kn_arena_copy(arena, in, nin * sizeof *in);
-    KILN_TRY_MEM(b->ctx, results && operands);
-    for (uint32_t i = 0; i < nout; i++) {
-        KILN_TRY(new_var(b, t.out[i], &results[i]));
-        out[i] = results[i];
-    }
-    kn_eqn e = {prim, own, operands, results, nin, nout, b->scope, b->loc};
-    KILN_TRY_MEM(b->ctx, kn_push(arena, &b->eqns, e));
-    return KILN_OK;
+    return push_eqn(b, prim, own, in, nin, t.out, out, nout);
 }
 
 kiln_status kn_build_finish(kn_build *b, const kn_atom *out, uint32_t nout, const kn_jaxpr **result)
@@ -157,6 +165,21 @@ kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom
     return out;
 }
 
+/* On operands of the types that it had the equation has the results that it had. */
+static kiln_status copy_eqn(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, const kn_atom *in, kn_atom *out)
+{
+    kn_arena *arena = &b->prog->arena;
+    kn_param *own = NULL;
+    kiln_type types[8];
+    bool same = e->nout <= 8;
+    for (uint32_t i = 0; i < e->nin && same; i++) same = kiln_type_equal(kn_build_type(b, in[i]), kn_type_of(from, e->in[i]));
+    if (!same) return kn_build_eqn(b, e->prim, e->params, in, e->nin, out, e->nout);
+    if (e->prim->nparams) KILN_TRY_MEM(b->ctx, own = KN_NEWN(arena, kn_param, e->prim->nparams));
+    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(copy_param(b->ctx, arena, &e->params[i], &own[i]));
+    for (uint32_t i = 0; i < e->nout; i++) types[i] = from->vars[e->out[i]].type;
+    return push_eqn(b, e->prim, own, in, e->nin, types, out, e->nout);
+}
+
 kiln_status kn_build_copy(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, kn_atom *map)
 {
     kn_atom few[8], *in = few;
@@ -168,7 +191,7 @@ kiln_status kn_build_copy(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, kn
     KILN_TRY(status);
     b->scope = e->scope;
     b->loc = e->loc;
-    KILN_TRY(kn_build_eqn(b, e->prim, e->params, in, e->nin, out, e->nout));
+    KILN_TRY(copy_eqn(b, from, e, in, out));
     for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = out[i];
     return KILN_OK;
 }

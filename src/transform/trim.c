@@ -197,6 +197,17 @@ static kiln_status rebuild(walk *w, const bool *used, const kn_jaxpr **out)
     return kn_build_finish(&b, outs, n, out);
 }
 
+/* Is all of the body needed as it stands? */
+static bool whole(const walk *w, const bool *used)
+{
+    const kn_jaxpr *j = w->j;
+    bool all = true;
+    for (uint32_t i = 0; i < j->nout && all; i++) all = !used || used[i];
+    for (uint32_t i = 0; i < j->nconsts && all; i++) all = w->need[j->in[i]];
+    for (uint32_t k = 0; k < j->neqns && all; k++) all = w->eqns[k].keep && !w->eqns[k].in && !w->eqns[k].out;
+    return all;
+}
+
 static kiln_status made(const kn_rules *r, const kn_jaxpr *j, const bool *used, kn_made **out)
 {
     if ((*out = kn_memo_find(r, KN_MADE_TRIM, j, NULL, NULL, used))) return KILN_OK;
@@ -204,7 +215,8 @@ static kiln_status made(const kn_rules *r, const kn_jaxpr *j, const bool *used, 
     const kn_jaxpr *to;
     bool *found;
     KILN_TRY(mark(&w, used));
-    KILN_TRY(rebuild(&w, used, &to));
+    if (whole(&w, used)) to = j;
+    else KILN_TRY(rebuild(&w, used, &to));
     KILN_TRY(flags(r, kn_nargs(j), &found));
     for (uint32_t i = 0; i < kn_nargs(j); i++) found[i] = w.need[j->in[j->nconsts + i]];
     return kn_memo_add(r, (kn_made){KN_MADE_TRIM, j, NULL, NULL, used, to, found, 0}, out);

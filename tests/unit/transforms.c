@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each public transformation: its operands and results, that the word of the same name makes the same program, its refusals, and values
  * by hand, interpreted and compiled. */
+#include "ir/ir.h"
 #include "kiln/exec.h"
 #include "kiln/trace.h"
 #include "kiln/transform.h"
@@ -326,6 +327,32 @@ static void refused(void **state)
     kiln_prog_release(f);
 }
 
+/* A chain of n equations: what a word makes of it grows as it does, in equations and in bytes. */
+static void linear(void **state)
+{
+    static const char *const words[] = {"jvp", "vjp", "grad:0", "vmap:0*8", "hvp:0", "value_and_grad:0(checkpoint)", "jacrev:0"};
+    kiln_ctx *ctx = *state;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        uint64_t equations[3], bytes[3];
+        for (int k = 0; k < 3; k++) {
+            kiln_trace *t;
+            kiln_prog *p, *q;
+            assert_ok(ctx, kiln_trace_begin(ctx, &t));
+            kiln_val x = kiln_input(t, "x", KILN_VECTOR(KILN_F64, 4)), y = x;
+            for (int i = 0; i < 1000 << k; i++) y = i % 2 ? kiln_mul(t, y, x) : kiln_sin(t, y);
+            kiln_output(t, "y", kiln_sum_all(t, y));
+            assert_ok(ctx, kiln_trace_finish(t, &p));
+            assert_ok(ctx, kiln_prog_transform(ctx, p, words[w], NULL, 0, &q));
+            equations[k] = kiln_prog_n_equations(q);
+            bytes[k] = q->arena.bytes;
+            kiln_prog_release(p);
+            kiln_prog_release(q);
+        }
+        assert_true(equations[2] - equations[1] == 2 * (equations[1] - equations[0]));
+        assert_true(bytes[2] < 5 * bytes[0]);
+    }
+}
+
 /* Nothing leaks, and nothing is kept, whatever allocation fails. */
 static void no_memory(void **state)
 {
@@ -352,6 +379,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forward), cmocka_unit_test(transposed), cmocka_unit_test(reverse),
                                        cmocka_unit_test(matrices), cmocka_unit_test(axes), cmocka_unit_test(policies),
-                                       cmocka_unit_test(refused), cmocka_unit_test(no_memory)};
+                                       cmocka_unit_test(refused), cmocka_unit_test(linear), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
