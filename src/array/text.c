@@ -133,7 +133,12 @@ static kiln_status read_type(kiln_ctx *ctx, const char *text, const char **at, k
     const char *s = text + strcspn(text, "[");
     bool is_unsigned;
     *t = (kiln_type){.dims = dims};
-    if (*s != '[' || !kiln_dtype_from_name(text, (size_t)(s - text), &t->dtype)) return bad(ctx, text, text, "an array in text begins with its type");
+    if (*s != '[' || s == text) return bad(ctx, text, text, "an array in text begins with its type");
+    if (!kiln_dtype_from_name(text, (size_t)(s - text), &t->dtype)) {
+        char what[64];
+        snprintf(what, sizeof what, "no element type '%.*s'", (int)(s - text < 40 ? s - text : 40), text);
+        return bad(ctx, text, text, what);
+    }
     for (s++; *s != ']';) {
         if (t->rank == most) return bad(ctx, text, s, "an array has at most 64 dimensions");
         const char *q = kn_whole_read(s, s + strlen(s), &dims[t->rank], &is_unsigned);
