@@ -20,12 +20,11 @@ static bool ends_with(const char *s, const char *tail)
     return n >= k && strcmp(s + n - k, tail) == 0;
 }
 
-/* A type and a colon, which no existing file is called. */
+/* A shape and a colon, which no existing file is called. Whether the element type is known is for the reader to say. */
 static bool is_text(const char *s)
 {
     size_t n = strcspn(s, "[/");
-    kiln_dtype d;
-    return s[n] == '[' && kiln_dtype_from_name(s, n, &d) && access(s, F_OK) != 0;
+    return s[n] == '[' && (strstr(s + n, "]:") || kiln_dtype_from_name(s, n, &(kiln_dtype){0})) && access(s, F_OK) != 0;
 }
 
 /* bfloat16 travels as 2-byte words: takes them for what the program wants. */

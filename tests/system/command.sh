@@ -171,6 +171,7 @@ run 0 eval "$KILN_SOURCE/examples/programs/oscillator.mlir" 'f64[3]:1,0.5,-2' 'f
 run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' --expect osc.txt; complains "osc.txt"
 run 2 eval f.jaxpr 'f64[3]:1,2,3'; complains "takes 2 inputs, 1 are given"
 run 2 eval f.jaxpr 'f32[3]:1,2,3' 'f64[]:1'; complains "input 0 (a) of the program is f64[3]"
+run 2 eval f.jaxpr 'f99[3]:1,2,3' 'f64[]:1'; complains "no element type 'f99'"
 run 2 eval f.jaxpr r.npz; complains "no array 'a'"
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; holds t.json
 check grep -q '"compile_ms"' t.json
