@@ -143,6 +143,14 @@ static kiln_status function(kn_himport *h, const kn_mop *o, kn_mfunc *f, const k
     return KILN_OK;
 }
 
+kiln_status kn_hbody_named(kn_himport *h, const kn_mop *o, kn_span name, const kn_jaxpr **out)
+{
+    const kn_mfunc *f = kn_mfunc_find(h->m, h->func->chunk, name);
+    if (!f) return kn_hbad(h, o, "there is no function @%.*s", KN_SPAN_ARG(name));
+    if (!f->has_body) return kn_hbad(h, o, "the function @%.*s has no body", KN_SPAN_ARG(name));
+    return function(h, o, h->m->funcs.v[f->index], out);
+}
+
 /* A function with checks is read into its caller, so that what it compares can be a result of the program. */
 static kiln_status inlined(kn_himport *h, const kn_mop *o, const kn_mfunc *f)
 {

@@ -66,6 +66,9 @@ static void refused(void **state)
               "= 1, type = 1>} : (" F4 ", !stablehlo.token) -> !stablehlo.token\nreturn %a : " F4),
          "messages between processes", "one device"},
         {"ML\xef" "R\r", "MLIR bytecode", "as_text"},
+        {MAIN("%0 = stablehlo.custom_call @ApproxTopK(%a, %a) {called_computations = [@main], mhlo.backend_config = {aggregate_to_topk = false, "
+              "reduction_dim = 0 : i64, top_k = 3 : i64}} : (" F4 ", " F4 ") -> " F4 "\nreturn %0 : " F4),
+         "depends on a machine", "aggregate_to_topk = true"},
         {CALL("stablehlo.dynamic_top_k"), "its k is an operand", "fixed k"},
         {CALL("xla.sdy.GlobalToLocalShape"), "it works on several devices", "one device"},
         {CALL("lapack_sfoo_ffi"), "@lapack_sfoo_ffi is not known", "potrf"},
