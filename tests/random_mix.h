@@ -50,6 +50,15 @@ static kn_atom mix_tame(rp *r, rp_body *b, kn_atom a)
     return rp_below(r, 2) ? a : rp_eqn(r, b, "sin", NULL, &a, 1);
 }
 
+/* Does it look at the sign and the payload of NaNs? Those of a computed NaN are nobody's promise. */
+static bool mix_sees_nan(const kn_prim *prim)
+{
+    static const char *const names[] = {"bitcast_convert_type", "eq_to", "le_to", "lt_to", "nextafter", "sort_by"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(prim->name, names[i]) == 0) return true;
+    return false;
+}
+
 /* Is nothing made of this value yet? */
 static bool mix_unread(const rp_body *b, kn_atom a)
 {
@@ -133,6 +142,9 @@ static void mix_sampled(rp *r, rp_body *b)
         if (kiln_type_size(t) > MIX_ELEMENTS) good = false;
         else if (counts || rp_below(r, index ? 4 : 12) < (index ? 3u : 1u)) r->status = kn_build_const(&b->b, in[i], &map[j->in[i]]);
         else map[j->in[i]] = mix_adapt(r, b, t);
+        if (!good || !mix_sees_nan(prim) || r->status != KILN_OK) continue;
+        if (kiln_dtype_kind(t.dtype) == 'f') map[j->in[i]] = mix_tame(r, b, map[j->in[i]]);
+        else if (kiln_dtype_kind(t.dtype) == 'c') r->status = kn_build_const(&b->b, in[i], &map[j->in[i]]);
     }
     for (uint32_t k = 0; good && k < j->neqns && r->status == KILN_OK; k++) r->status = kn_build_copy(&b->b, j, &j->eqns[k], map);
     b->b.scope = 0, b->b.loc = (kn_loc){0};

@@ -76,7 +76,8 @@ const char *kn_scalar_read(kiln_dtype d, const char *s, const char *end, kn_scal
         q = kn_whole_read(s, end, &v->i, &is_unsigned);
         if (q == end && q > s && !in_range(d, v->i, is_unsigned)) return "does not fit in";
         break;
-    case 'f': q = kn_real_read(s, end, &v->f); break;
+    case 'f':
+    case '8': q = kn_real_read(s, end, &v->f); break;
     case 'c':
         q = read_complex(s, end, v->c);
         if (q == s) v->c[1] = 0, q = kn_real_read(s, end, &v->c[0]);
@@ -103,7 +104,8 @@ void kn_scalar_print(kiln_dtype d, kn_scalar v, kn_text *out)
     case 'i': kn_text_printf(out, "%lld", (long long)v.i); break;
     case 'u':
     case 'k': kn_text_printf(out, "%llu", (unsigned long long)v.u); break;
-    case 'f': kn_text_double(out, v.f); break;
+    case 'f':
+    case '8': kn_text_double(out, v.f); break;
     case 'c': {
         bool both = v.c[0] != 0 || signbit(v.c[0]);
         if (both) {
@@ -131,7 +133,12 @@ static kiln_status read_type(kiln_ctx *ctx, const char *text, const char **at, k
     const char *s = text + strcspn(text, "[");
     bool is_unsigned;
     *t = (kiln_type){.dims = dims};
-    if (*s != '[' || !kiln_dtype_from_name(text, (size_t)(s - text), &t->dtype)) return bad(ctx, text, text, "an array in text begins with its type");
+    if (*s != '[' || s == text) return bad(ctx, text, text, "an array in text begins with its type");
+    if (!kiln_dtype_from_name(text, (size_t)(s - text), &t->dtype)) {
+        char what[64];
+        snprintf(what, sizeof what, "no element type '%.*s'", (int)(s - text < 40 ? s - text : 40), text);
+        return bad(ctx, text, text, what);
+    }
     for (s++; *s != ']';) {
         if (t->rank == most) return bad(ctx, text, s, "an array has at most 64 dimensions");
         const char *q = kn_whole_read(s, s + strlen(s), &dims[t->rank], &is_unsigned);

@@ -20,21 +20,46 @@ static bool ends_with(const char *s, const char *tail)
     return n >= k && strcmp(s + n - k, tail) == 0;
 }
 
-/* A type and a colon, which no existing file is called. */
+/* A shape and a colon, which no existing file is called. Whether the element type is known is for the reader to say. */
 static bool is_text(const char *s)
 {
     size_t n = strcspn(s, "[/");
-    kiln_dtype d;
-    return s[n] == '[' && kiln_dtype_from_name(s, n, &d) && access(s, F_OK) != 0;
+    return s[n] == '[' && (strstr(s + n, "]:") || kiln_dtype_from_name(s, n, &(kiln_dtype){0})) && access(s, F_OK) != 0;
 }
 
-/* bfloat16 travels as 2-byte words: takes them for what the program wants. */
+/* What a type that NumPy has not travels as in its files. */
+static kiln_dtype carrier(kiln_dtype d)
+{
+    switch (d) {
+    case KILN_BF16: return KILN_U16;
+    case KILN_I2:
+    case KILN_I4: return KILN_I8;
+    case KILN_U2:
+    case KILN_U4: return KILN_U8;
+    default: return kiln_dtype_kind(d) == '8' ? KILN_U8 : d;
+    }
+}
+
+/* Are all bytes values of that type, negative ones with their sign or without the upper bits? Of 8 and 16 bits there are no others. */
+static bool all_fit(kiln_dtype d, const kiln_array *a)
+{
+    const unsigned char *v = kiln_array_read(a);
+    int bits = d == KILN_I2 || d == KILN_U2 ? 2 : d == KILN_I4 || d == KILN_U4 || d == KILN_F4E2M1FN ? 4 : 8;
+    int low = d == KILN_I2 || d == KILN_I4 ? -(1 << (bits - 1)) : 0;
+    for (size_t i = 0; bits < 8 && i < kiln_array_bytes(a); i++) {
+        int x = low ? (signed char)v[i] : v[i];
+        if (x < low || x >= 1 << bits) return false;
+    }
+    return true;
+}
+
+/* Takes such elements for what the program wants. */
 static kiln_status adapt(kiln_ctx *ctx, kiln_type want, kiln_array **a)
 {
     kiln_type t = kiln_array_type(*a);
-    if (want.dtype != KILN_BF16 || t.dtype != KILN_U16) return KILN_OK;
+    if (want.dtype == t.dtype || t.dtype != carrier(want.dtype) || !all_fit(want.dtype, *a)) return KILN_OK;
     kiln_array *b;
-    t.dtype = KILN_BF16;
+    t.dtype = want.dtype;
     KILN_TRY(kiln_array_create(ctx, t, &b));
     memcpy(kiln_array_data(b), kiln_array_read(*a), kiln_array_bytes(b));
     kiln_array_release(*a);

@@ -70,6 +70,8 @@ static kiln_status usable_type(kn_himport *h, const kn_mop *o, const kn_mtype *t
                           KN_SPAN_ARG(t->text));
     if (t->dynamic)
         return kn_hrefuse(h, o, "a module lowered for fixed shapes", "dynamic shapes are not supported: %.*s", KN_SPAN_ARG(t->text));
+    if (t->kind == KN_MT_TENSOR && t->known)
+        return kn_hrefuse(h, o, "a tensor that fits in memory", "%.*s is larger than memory", KN_SPAN_ARG(t->text));
     return kn_hrefuse(h, o, NULL, "the type %.*s is not supported", KN_SPAN_ARG(t->text));
 }
 

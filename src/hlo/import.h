@@ -145,6 +145,8 @@ const kn_prim *kn_hcombiner(const kn_jaxpr *j, bool *swapped);
 
 /* ---- import_call.c ---- */
 kiln_status kn_himport_op(kn_himport *h, const kn_mop *o);
+/* The function that an attribute of `o` names, as a body; made once. */
+kiln_status kn_hbody_named(kn_himport *h, const kn_mop *o, kn_span name, const kn_jaxpr **out);
 bool kn_hregion_checks(const kn_mregion *r); /* do operations of the check dialect stand in it? */
 /* A program of a function; with `checks`, its results are what the checks compare. */
 kiln_status kn_himport_function(kn_mmodule *m, const kn_mfunc *f, kn_hchecks *checks, kn_prog **out);

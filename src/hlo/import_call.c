@@ -143,6 +143,14 @@ static kiln_status function(kn_himport *h, const kn_mop *o, kn_mfunc *f, const k
     return KILN_OK;
 }
 
+kiln_status kn_hbody_named(kn_himport *h, const kn_mop *o, kn_span name, const kn_jaxpr **out)
+{
+    const kn_mfunc *f = kn_mfunc_find(h->m, h->func->chunk, name);
+    if (!f) return kn_hbad(h, o, "there is no function @%.*s", KN_SPAN_ARG(name));
+    if (!f->has_body) return kn_hbad(h, o, "the function @%.*s has no body", KN_SPAN_ARG(name));
+    return function(h, o, h->m->funcs.v[f->index], out);
+}
+
 /* A function with checks is read into its caller, so that what it compares can be a result of the program. */
 static kiln_status inlined(kn_himport *h, const kn_mop *o, const kn_mfunc *f)
 {
@@ -223,10 +231,11 @@ static kiln_status ends_are_arrays(kn_himport *h, const kn_mfunc *f)
         const kn_mtype *t = i < f->nargs ? f->values[i].type : f->results[i - f->nargs];
         if (t->kind == KN_MT_TENSOR && t->known && !t->dynamic && kiln_type_size(t->type) >= 0) continue;
         bool quantized = kn_span_holds(t->text, "!quant");
+        bool large = t->kind == KN_MT_TENSOR && t->known && !t->dynamic;
         return kn_source_fail(&h->m->src, f->at, KILN_UNSUPPORTED, "unsupported",
-                              quantized ? "the same program in floating point" : "tensors of a fixed shape", "%s %u of @%.*s is %.*s%s",
+                              quantized ? "the same program in floating point" : large ? "a tensor that fits in memory" : "tensors of a fixed shape", "%s %u of @%.*s is %.*s%s",
                               i < f->nargs ? "argument" : "result", i < f->nargs ? i : i - f->nargs, KN_SPAN_ARG(f->name), KN_SPAN_ARG(t->text),
-                              quantized ? "; quantized types are not supported" : t->dynamic ? "; dynamic shapes are not supported" : "");
+                              quantized ? "; quantized types are not supported" : t->dynamic ? "; dynamic shapes are not supported" : large ? ", larger than memory" : "");
     }
     return KILN_OK;
 }

@@ -124,11 +124,50 @@ static kiln_status call_top_k(kn_himport *h, const kn_mop *o, const kn_hcall_row
     return kn_hset(h, o, 1, y[1]);
 }
 
+static const kn_mattr *config_of(const kn_mop *o, const char *name, kn_mattr_kind kind)
+{
+    const kn_mattr *config = kn_mop_attr(o, "mhlo.backend_config");
+    const kn_mattr *a = config && config->kind == KN_MA_DICT ? kn_mattr_find(config->fields, config->n, name) : NULL;
+    return a && a->kind == kind ? a : NULL;
+}
+
+/* The first k along a dimension in the order of a comparator, exactly: arrays that are sorted together, then a start for each, which
+ * only an approximation needs. */
+static kiln_status call_approx_top_k(kn_himport *h, const kn_mop *o, const kn_hcall_row *row)
+{
+    const kn_mattr *dim = config_of(o, "reduction_dim", KN_MA_INT), *k = config_of(o, "top_k", KN_MA_INT);
+    const kn_mattr *whole = config_of(o, "aggregate_to_topk", KN_MA_BOOL), *order = kn_mop_attr(o, "called_computations");
+    const kn_jaxpr *comparator;
+    uint32_t n = o->nin / 2;
+    (void)row;
+    if (!dim || !k || !whole) return kn_hbad(h, o, "mhlo.backend_config lacks reduction_dim, top_k or aggregate_to_topk");
+    if (!whole->b) return kn_hrefuse(h, o, "aggregate_to_topk = true", "custom call @ApproxTopK: how many results of each part it keeps depends on a machine");
+    if (n == 0 || o->nin != 2 * n || o->nout != n) return kn_hbad(h, o, "arrays, as many starts and as many results are needed");
+    if (!order || order->kind != KN_MA_LIST || order->n != 1 || order->items[0].kind != KN_MA_SYMBOL)
+        return kn_hbad(h, o, "called_computations must name one comparator");
+    KILN_TRY(kn_hbody_named(h, o, order->items[0].text, &comparator));
+    kn_atom *x = KN_NEWN(h->arena, kn_atom, n), *y = KN_NEWN(h->arena, kn_atom, n);
+    KILN_TRY_MEM(h->ctx, x && y);
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_hin(h, o, i, &x[i]));
+    kn_param sort[] = {KN_JAXPR(comparator), KN_INT(dim->i), KN_BOOL(true), KN_NONE};
+    KILN_TRY(kn_heqn(h, o, &kn_prim_sort_by, sort, x, n, y, n));
+    kiln_type t = kn_htype(h, y[0]);
+    int64_t lo[KN_MAX_RANK] = {0}, hi[KN_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) hi[d] = (int64_t)d == dim->i ? k->i : t.dims[d];
+    kn_param slice[] = {KN_INTS(t.rank, hi), KN_INTS(t.rank, lo), KN_NONE};
+    for (uint32_t i = 0; i < n; i++) {
+        KILN_TRY(kn_heqn1(h, o, &kn_prim_slice, slice, &y[i], 1, &y[i]));
+        KILN_TRY(kn_hset(h, o, i, y[i]));
+    }
+    return KILN_OK;
+}
+
 static const char callback_reason[] = "it calls back into Python", callback_remedy[] = "a program without pure_callback, io_callback and debug.print";
 static const char sharded_reason[] = "it works on several devices", one_device[] = "a module lowered for one device";
 
 static const kn_hcall_row calls[] = {
     {"AllocateBuffer", call_refused, NULL, "it leaves contents undefined", NULL},
+    {"ApproxTopK", call_approx_top_k, NULL, NULL, NULL},
     {"Sharding", call_identity, NULL, NULL, NULL},
     {"SPMDFullToShardShape", call_identity, NULL, NULL, NULL},
     {"SPMDShardToFullShape", call_identity, NULL, NULL, NULL},

@@ -75,8 +75,8 @@ static bool may_be(kn_word text, kiln_dtype d)
     char kind = kiln_dtype_kind(d);
     switch (kiln_dtype_kind(default_dtype(text))) {
     case 'b': return kind == 'b';
-    case 'i': return kind == 'i' || kind == 'u' || kind == 'f' || kind == 'c';
-    case 'f': return kind == 'f' || kind == 'c';
+    case 'i': return kind == 'i' || kind == 'u' || kind == 'f' || kind == '8' || kind == 'c';
+    case 'f': return kind == 'f' || kind == '8' || kind == 'c';
     default: return kind == 'c';
     }
 }

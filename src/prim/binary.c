@@ -124,7 +124,7 @@ static kiln_status transpose_mul(KN_TRANSPOSE_ARGS)
     (void)r;
     kn_low l = {b, KILN_OK};
     uint32_t i = x[0] == KN_LINEAR ? 0 : 1;
-    if (x[1 - i] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "mul: both operands are linear");
+    if (x[1 - i] == KN_LINEAR) return kn_not_linear(b, e, "both its operands together");
     kn_atom in[2] = {i ? x[0] : ct[0], i ? ct[0] : x[1]};
     ct_in[i] = kn_derive_gather(&l, kn_low2(&l, &kn_prim_mul, in[0], in[1]), kn_in_type(j, e, i));
     return l.status;
@@ -133,7 +133,7 @@ static kiln_status transpose_div(KN_TRANSPOSE_ARGS)
 {
     (void)r;
     kn_low l = {b, KILN_OK};
-    if (x[1] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "div: not linear in the divisor");
+    if (x[1] == KN_LINEAR) return kn_not_linear(b, e, "its divisor");
     ct_in[0] = kn_derive_gather(&l, kn_low2(&l, &kn_prim_div, ct[0], x[1]), kn_in_type(j, e, 0));
     return l.status;
 }

@@ -226,3 +226,10 @@ kiln_status kn_jvp_element(kn_build *b, const kn_eqn *e, const kn_jaxpr *j, cons
     }
     return l.status;
 }
+
+kiln_status kn_not_linear(const kn_build *b, const kn_eqn *e, const char *in_what)
+{
+    const char *file = e->loc.file < b->prog->files.n ? b->prog->files.v[e->loc.file] : "";
+    kn_place at = {.file = file, .line = (int)e->loc.line, .column = (int)e->loc.column};
+    return kn_fail_at(b->ctx, KILN_UNSUPPORTED, "unsupported", at, NULL, "%s is not linear in %s, so it has no transpose", e->prim->name, in_what);
+}

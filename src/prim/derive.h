@@ -17,6 +17,7 @@ kn_atom kn_derive_sum(kn_low *l, kn_atom a, uint32_t n, const int64_t *axes); /*
 kn_atom kn_derive_sum_all(kn_low *l, kn_atom a);
 kn_atom kn_derive_spread(kn_low *l, kn_atom a, kiln_type t); /* a tangent of an operand that broadcasts, in the result's shape */
 kn_atom kn_derive_gather(kn_low *l, kn_atom ct, kiln_type t); /* its transpose: sums over what was repeated */
+kiln_status kn_not_linear(const kn_build *b, const kn_eqn *e, const char *in_what); /* "div is not linear in its divisor", with the place */
 kn_atom kn_derive_pad(kn_low *l, kn_atom a, const int64_t *low, const int64_t *high, const int64_t *inside); /* with zeros; inside may be NULL */
 kn_atom kn_derive_slice(kn_low *l, kn_atom a, const int64_t *start, const int64_t *limit, const int64_t *stride); /* stride may be NULL */
 kn_atom kn_derive_turn(kn_low *l, kn_atom a, const int64_t *permutation);

@@ -120,7 +120,7 @@ static kiln_status transpose_dot(KN_TRANSPOSE_ARGS)
     kn_low l = {b, KILN_OK};
     kn_dot_dims d = kn_dot_dims_of(e);
     uint32_t side = x[0] == KN_LINEAR ? 0 : 1, other = 1 - side;
-    if (x[other] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "dot_general: both operands are linear");
+    if (x[other] == KN_LINEAR) return kn_not_linear(b, e, "both its operands together");
     kiln_type t = kn_in_type(j, e, side), o = kn_in_type(j, e, other);
     int64_t own[KN_MAX_RANK], rest[KN_MAX_RANK], of_ct[KN_MAX_RANK], batch_ct[KN_MAX_RANK], back[KN_MAX_RANK], at[KN_MAX_RANK];
     uint32_t n_own = free_dims(&d, side, t.rank, own), n_rest = free_dims(&d, other, o.rank, rest), n = 0;

@@ -288,7 +288,7 @@ static kiln_status transpose_solve(KN_TRANSPOSE_ARGS)
     kn_param params[5];
     memcpy(params, e->params, sizeof params);
     params[SOLVE_TRANSPOSE] = KN_BOOL(!e->params[SOLVE_TRANSPOSE].b);
-    if (x[0] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "triangular_solve: not linear in its matrix");
+    if (x[0] == KN_LINEAR) return kn_not_linear(b, e, "its matrix");
     return kn_build_eqn(b, e->prim, params, (kn_atom[]){x[0], ct[0]}, 2, &ct_in[1], 1);
 }
 

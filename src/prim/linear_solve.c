@@ -158,7 +158,7 @@ static kiln_status transpose_linear_solve(KN_TRANSPOSE_ARGS)
     uint32_t all = 0, none = 0, n = 0;
     operands(&e->params[LENGTHS], PARTS, &all, &none);
     for (uint32_t i = 0; i < all; i++)
-        if (x[i] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "custom_linear_solve: linear in its right sides only");
+        if (x[i] == KN_LINEAR) return kn_not_linear(b, e, "anything but its right sides");
     if (!body_of(e, TRANSPOSE_SOLVE)) return kn_fail(b->ctx, KILN_UNSUPPORTED, "custom_linear_solve: reverse derivatives need the program transpose_solve");
     kn_param records[2], *items = KN_NEWN(arena, kn_param, 2 * PARTS);
     kn_atom *in = KN_NEWN(arena, kn_atom, e->nin), *back = KN_NEWN(arena, kn_atom, e->nout);

@@ -339,7 +339,8 @@ kiln_status kn_sample_bitcast(kn_sample *s)
     int64_t dims[4];
     kn_atom x;
     kiln_dtype from, to;
-    const char *kinds = kn_sample_below(s, 8) ? "iufc" : "c";
+    bool complex = s->dtypes >> KILN_C64 & 1 && kn_sample_below(s, 8) == 0; /* both: rare by chance */
+    const char *kinds = complex ? "c" : "iufc";
     KILN_TRY(kn_sample_dtype(s, kinds, &from));
     KILN_TRY(kn_sample_dtype(s, kinds, &to));
     uint32_t rank = (uint32_t)kn_sample_between(s, 1, 3);

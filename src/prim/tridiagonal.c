@@ -65,7 +65,7 @@ static kiln_status transpose_tridiagonal(KN_TRANSPOSE_ARGS)
     (void)r;
     kn_low low = {b, KILN_OK}, *l = &low;
     for (uint32_t i = 0; i < 3; i++)
-        if (x[i] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "tridiagonal_solve: not linear in its diagonals");
+        if (x[i] == KN_LINEAR) return kn_not_linear(b, e, "its diagonals");
     uint32_t axis = kn_in_type(j, e, 0).rank - 1;
     kn_atom lower = neighbours(l, x[2], axis, false), upper = neighbours(l, x[0], axis, true);
     ct_in[3] = kn_low_op(l, e->prim, e->params, (kn_atom[]){lower, x[1], upper, ct[0]}, 4);

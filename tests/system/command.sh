@@ -171,6 +171,10 @@ run 0 eval "$KILN_SOURCE/examples/programs/oscillator.mlir" 'f64[3]:1,0.5,-2' 'f
 run 2 eval f.jaxpr 'f64[3]:1,2,3' 'f64[]:2' --expect osc.txt; complains "osc.txt"
 run 2 eval f.jaxpr 'f64[3]:1,2,3'; complains "takes 2 inputs, 1 are given"
 run 2 eval f.jaxpr 'f32[3]:1,2,3' 'f64[]:1'; complains "input 0 (a) of the program is f64[3]"
+run 2 eval f.jaxpr 'f99[3]:1,2,3' 'f64[]:1'; complains "no element type 'f99'"
+echo '{ lambda ; a:f8_e4m3fn[2] b:i4[2]. let in (a, b) }' > narrow.jaxpr
+run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' -o narrow.npz
+run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' --expect narrow.npz
 run 2 eval f.jaxpr r.npz; complains "no array 'a'"
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; holds t.json
 check grep -q '"compile_ms"' t.json

@@ -66,6 +66,9 @@ static void refused(void **state)
               "= 1, type = 1>} : (" F4 ", !stablehlo.token) -> !stablehlo.token\nreturn %a : " F4),
          "messages between processes", "one device"},
         {"ML\xef" "R\r", "MLIR bytecode", "as_text"},
+        {MAIN("%0 = stablehlo.custom_call @ApproxTopK(%a, %a) {called_computations = [@main], mhlo.backend_config = {aggregate_to_topk = false, "
+              "reduction_dim = 0 : i64, top_k = 3 : i64}} : (" F4 ", " F4 ") -> " F4 "\nreturn %0 : " F4),
+         "depends on a machine", "aggregate_to_topk = true"},
         {CALL("stablehlo.dynamic_top_k"), "its k is an operand", "fixed k"},
         {CALL("xla.sdy.GlobalToLocalShape"), "it works on several devices", "one device"},
         {CALL("lapack_sfoo_ffi"), "@lapack_sfoo_ffi is not known", "potrf"},
@@ -98,6 +101,8 @@ static void refused(void **state)
          ", tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<5xf32>\nreturn %0 : tensor<5xf32>\n}\n",
          "is not constant", "fixed shapes"},
         {"func.func @main(%a: tensor<*xf32>) -> " F4 " {\nreturn %a : " F4 "\n}\n", "a tensor without a rank", "fixed rank"},
+        {"func.func @main(%b: tensor<99999999999x99999999999xf32>) -> tensor<99999999999x99999999999xf32> {\nreturn %b : tensor<99999999999x99999999999xf32>\n}\n", "larger than memory", "fits in memory"},
+        {MAIN("%0 = stablehlo.iota dim = 0 : tensor<99999999999x99999999999xf32>\nreturn %a : " F4), "larger than memory", "fits in memory"},
         {"func.func @main(%b: memref<4xf32>, %a: " F4 ") -> " F4 " {\nreturn %a : " F4 "\n}\n", "argument 0 of @main is memref<4xf32>", "fixed shape"},
         {"func.func @main(%b: tensor<4xf8E1M2>, %a: " F4 ") -> " F4 " {\nreturn %a : " F4 "\n}\n", "tensor<4xf8E1M2>", "fixed shape"},
         {"func.func @main(%a: " F4 ") -> " F4 " {\n  cf.br ^bb1\n^bb1:\n  return %a : " F4 "\n}\n", "a branch to another block", "regions of one block"},

@@ -149,7 +149,7 @@ static void arrays_as_text(void **state)
         int column;
         const char *message;
     } bad[] = {
-        {"f32", 1, "begins with its type"}, {"f99[1]:1", 1, "begins with its type"}, {"f32[a]:1", 5, "no whole number"},
+        {"f32", 1, "begins with its type"}, {"f99[1]:1", 1, "no element type 'f99'"}, {"f32[a]:1", 5, "no whole number"},
         {"f32[2]1,2", 7, "a colon is missing"}, {"f32[2]:1,2,3", 13, "3 elements for 2"}, {"f32[2]:1;2", 8, "'1;2' is no value of f32"},
         {"u8[1]:256", 7, "does not fit in u8"}, {"f32[2]:1 2", 10, "a comma is missing"}, {"f32[1", 6, "not closed"},
     };

@@ -182,6 +182,16 @@ static void transposed(void **state)
     assert_int_equal(kiln_prog_transpose(ctx, f, WRT(2, 0), &p), KILN_INVALID);
     assert_says(ctx, "numbers that rise");
     kiln_prog_release(f);
+
+    assert_ok(ctx, kiln_trace_begin(ctx, &t));
+    a = kiln_input(t, "a", KILN_VECTOR(KILN_F64, 2)), k = kiln_input(t, "k", KILN_VECTOR(KILN_F64, 2));
+    kiln_output(t, "y", kiln_mul(t, a, k));
+    kiln_output(t, "z", kiln_div(t, a, k));
+    assert_ok(ctx, kiln_trace_finish(t, &f));
+    assert_int_equal(kiln_prog_transpose(ctx, f, WRT(1), &p), KILN_UNSUPPORTED);
+    assert_says(ctx, "div is not linear in its divisor");
+    assert_int_equal(kiln_prog_transpose(ctx, f, WRT(0, 1), &p), KILN_UNSUPPORTED);
+    kiln_prog_release(f);
 }
 
 static void reverse(void **state)
