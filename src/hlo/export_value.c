@@ -33,9 +33,17 @@ kn_mattr kn_xtyped_int(kn_export *x, kiln_dtype d, int64_t v)
 void kn_xattr_int(kn_export *x, kn_mop *op, const char *name, int64_t v) { kn_xattr(x, op, name, kn_xtyped_int(x, KILN_I64, v)); }
 void kn_xattr_number(kn_export *x, kn_mop *op, const char *name, int64_t v) { kn_xattr(x, op, name, (kn_mattr){.kind = KN_MA_INT, .at = "", .i = v}); }
 void kn_xattr_bool(kn_export *x, kn_mop *op, const char *name, bool v) { kn_xattr(x, op, name, (kn_mattr){.kind = KN_MA_BOOL, .at = "", .b = v}); }
+/* A text that may be a parameter of a program that is made and dropped on the way. */
+static kn_span kept(kn_export *x, const char *s)
+{
+    const char *own = kn_arena_text(x->arena, s);
+    KN_XCHECK(x, own);
+    return kn_xspan(own ? own : "");
+}
+
 void kn_xattr_word(kn_export *x, kn_mop *op, const char *name, const char *v)
 {
-    kn_xattr(x, op, name, (kn_mattr){.kind = KN_MA_WORD, .at = "", .text = kn_xspan(v)});
+    kn_xattr(x, op, name, (kn_mattr){.kind = KN_MA_WORD, .at = "", .text = kept(x, v)});
 }
 
 static kn_mattr list(kn_export *x, const int64_t *v, uint32_t n)
@@ -77,7 +85,7 @@ static kn_mattr param(kn_export *x, const kn_param *p)
     switch (p->kind) {
     case KN_P_BOOL: return (kn_mattr){.kind = KN_MA_BOOL, .at = "", .b = p->b};
     case KN_P_INT: return kn_xtyped_int(x, KILN_I64, p->i);
-    case KN_P_TEXT: return (kn_mattr){.kind = KN_MA_STRING, .at = "", .text = kn_xspan(p->text)};
+    case KN_P_TEXT: return (kn_mattr){.kind = KN_MA_STRING, .at = "", .text = kept(x, p->text)};
     case KN_P_DTYPE: return (kn_mattr){.kind = KN_MA_TYPE, .at = "", .type = kn_xtyped_int(x, p->dtype, 0).type};
     case KN_P_INTS:
         a = list(x, p->ints, p->n);
