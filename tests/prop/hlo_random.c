@@ -8,37 +8,21 @@
 #include "same.h"
 #include "seeds.h"
 #include "shrink.h"
+#include "timed.h"
 #include "testing.h"
 
-#include "eval/eval.h"
 #include "hlo/hlo.h"
 #include "kiln/exec.h"
 
-#include <signal.h>
-
 enum { MAX_OUT = 64 };
+
+enum { SECONDS = 5 }; /* of the interpreter on one program */
 
 typedef struct check {
     kiln_ctx *ctx;
     bool unsupported; /* keys have no form in StableHLO */
     char why[KILN_DIAG_TEXT];
 } check;
-
-/* While a program is made smaller, its loops may lose their end: the interpreter is stopped after a while. */
-static bool too_long; /* read by the interpreter once a trip, through a pointer */
-static void alarmed(int signal)
-{
-    (void)signal;
-    too_long = true;
-}
-static kiln_status evaluate(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, kiln_array **out)
-{
-    too_long = false;
-    alarm(5);
-    kiln_status s = kn_prog_eval(ctx, p, in, out, &too_long);
-    alarm(0);
-    return s;
-}
 
 static bool say(check *c, const char *what)
 {
@@ -70,8 +54,8 @@ static bool values_fail(check *c, const kiln_prog *p, const kiln_prog *module, k
     kiln_array *want[MAX_OUT] = {0}, *got[MAX_OUT] = {0};
     kiln_exec *f = NULL;
     uint32_t n = kiln_prog_n_outputs(p);
-    if (evaluate(c->ctx, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
-    bool bad = evaluate(c->ctx, module, in, got) != KILN_OK ? say(c, "the module is not evaluated") : differs(c, "interpreted", n, want, got);
+    if (evaluate(c->ctx, SECONDS, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
+    bool bad = evaluate(c->ctx, SECONDS, module, in, got) != KILN_OK ? say(c, "the module is not evaluated") : differs(c, "interpreted", n, want, got);
     release(got, n);
     if (!bad && kiln_compile(c->ctx, module, NULL, &f) != KILN_OK) bad = say(c, "the module is not compiled");
     if (!bad && kiln_exec_call(c->ctx, f, in, got) != KILN_OK) bad = say(c, "the module is not called");
@@ -170,8 +154,6 @@ static void seeds_of_the_commit(void **state)
 
 int main(void)
 {
-    struct sigaction a = {.sa_handler = alarmed};
-    sigaction(SIGALRM, &a, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seeds), cmocka_unit_test(seeds_of_the_commit)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

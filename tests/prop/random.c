@@ -9,12 +9,10 @@
 #include "same.h"
 #include "seeds.h"
 #include "shrink.h"
+#include "timed.h"
 #include "testing.h"
 
-#include "eval/eval.h"
 #include "kiln/exec.h"
-
-#include <signal.h>
 
 enum { MAX_OUT = 64 };
 
@@ -32,6 +30,8 @@ static const options option_sets[] = {
 };
 enum { N_SETS = sizeof option_sets / sizeof *option_sets };
 
+enum { SECONDS = 3 }; /* of the interpreter on one program */
+
 typedef struct check {
     kiln_ctx *ctx;
     options o;
@@ -45,22 +45,6 @@ static void show_element(const kiln_array *a, int64_t at, char *out, size_t n)
     if (kiln_dtype_kind(d) == 'c') snprintf(out, n, "%.9g %.9g", v.c[0], v.c[1]);
     else if (kiln_dtype_kind(d) == 'f') snprintf(out, n, "%.17g", v.f);
     else snprintf(out, n, "%lld", d == KILN_BOOL ? (long long)v.b : (long long)v.i);
-}
-
-/* While a program is made smaller, its loops may lose their end: the interpreter is stopped after a while. */
-static bool too_long; /* read by the interpreter once a trip, through a pointer */
-static void alarmed(int signal)
-{
-    (void)signal;
-    too_long = true;
-}
-static kiln_status evaluate(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, kiln_array **out)
-{
-    too_long = false;
-    alarm(3);
-    kiln_status s = kn_prog_eval(ctx, p, in, out, &too_long);
-    alarm(0);
-    return s;
 }
 
 /* Runs both sides under one set of options; true when they differ or the compile fails. */
@@ -80,7 +64,7 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     for (uint32_t i = 0; i < SHRINK_INPUTS; i++) donated[i] = may_give(c->o.donated, i);
     o.donated = donated;
     uint32_t n = kiln_prog_n_outputs(p);
-    if (evaluate(c->ctx, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
+    if (evaluate(c->ctx, SECONDS, p, in, want) != KILN_OK) return false; /* not a program that runs: nothing to compare */
     if (kiln_compile(c->ctx, p, &o, &f) != KILN_OK || call_donated(c->ctx, p, f, c->o.donated, in, got, &kept) != KILN_OK) {
         snprintf(c->why, sizeof c->why, "%s", kiln_ctx_error(c->ctx)->message);
         bad = true;
@@ -174,8 +158,6 @@ static void seeds_of_the_commit(void **state)
 
 int main(void)
 {
-    struct sigaction a = {.sa_handler = alarmed};
-    sigaction(SIGALRM, &a, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seeds), cmocka_unit_test(seeds_of_the_commit)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -10,13 +10,14 @@
 #include "lanes.h"
 #include "random_smooth.h"
 #include "shrink.h"
+#include "timed.h"
 #include "slopes.h"
 #include "words.h"
 
-#include <signal.h>
-
 enum { MOST = SLOPE_ARRAYS, LARGE = 6000 };
 typedef enum property { SLOPES, TRANSPOSED, LANES, CHECKPOINT, WORDS, N_PROPERTIES } property;
+
+enum { SECONDS = 3 }; /* of the interpreter on one program */
 
 typedef struct check {
     kiln_ctx *ctx;
@@ -26,22 +27,6 @@ typedef struct check {
     unsigned slopes, words; /* how many were measured */
     char why[KILN_DIAG_TEXT + 64];
 } check;
-
-/* Smaller programs may have lost the end of a loop. */
-static bool too_long;
-static void alarmed(int signal)
-{
-    (void)signal;
-    too_long = true;
-}
-static kiln_status evaluate(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, kiln_array **out)
-{
-    too_long = false;
-    alarm(3);
-    kiln_status s = kn_prog_eval(ctx, p, in, out, &too_long);
-    alarm(0);
-    return s;
-}
 
 typedef struct point {
     kiln_array *x[MOST], *v[MOST], *u[MOST]; /* operands, then tangents in `forward`, cotangents in `back`; of the floats alone */
@@ -83,7 +68,7 @@ static bool slope_of(check *c, const kiln_prog *p, point *t, double *slope, doub
     kiln_prog *f = NULL;
     kiln_array *jv[MOST] = {NULL};
     kiln_status s = kiln_prog_linearize(c->ctx, p, NULL, 0, NULL, &f);
-    if (s == KILN_OK) s = evaluate(c->ctx, f, t->forward, jv);
+    if (s == KILN_OK) s = evaluate(c->ctx, SECONDS, f, t->forward, jv);
     *slope = *size = s == KILN_OK ? 0 : (double)NAN;
     for (uint32_t k = 0; s == KILN_OK && k < t->nu; k++) {
         *slope += dot(t->u[k], jv[k]);
@@ -112,7 +97,7 @@ static bool transpose_differs(check *c, const kiln_prog *p, point *t)
     kiln_array *ju[MOST] = {NULL};
     if (!slope_of(c, p, t, &left, &size)) return true;
     kiln_status s = kiln_prog_vjp(c->ctx, p, NULL, 0, &f);
-    if (s == KILN_OK) s = evaluate(c->ctx, f, t->back, ju);
+    if (s == KILN_OK) s = evaluate(c->ctx, SECONDS, f, t->back, ju);
     for (uint32_t i = 0; s == KILN_OK && i < t->nv; i++) right += dot(t->v[i], ju[i]);
     release_arrays(ju, t->nv);
     kiln_prog_release(f);
@@ -128,11 +113,11 @@ static bool lanes_differ(check *c, const kiln_prog *p, point *t)
     kiln_array *all[LANES_OUTPUTS] = {NULL};
     bool bad = false;
     if (!mapped_make(c->ctx, p, t->x, t->n, 1 + (int64_t)(c->seed % 3), c->seed, &m)) return false;
-    bool ran = evaluate(c->ctx, m.p, m.in, all) == KILN_OK;
+    bool ran = evaluate(c->ctx, SECONDS, m.p, m.in, all) == KILN_OK;
     for (int64_t l = 0; l < m.lanes && ran && !bad; l++) {
         kiln_array *x[MOST], *want[MOST] = {NULL};
         for (uint32_t i = 0; i < t->n; i++) x[i] = mapped_operand(c->ctx, &m, t->x[i], i, l);
-        ran = evaluate(c->ctx, p, x, want) == KILN_OK;
+        ran = evaluate(c->ctx, SECONDS, p, x, want) == KILN_OK;
         for (uint32_t k = 0; k < kiln_prog_n_outputs(p) && ran; k++) {
             int64_t at = 0;
             kiln_array *got = mapped_result(c->ctx, &m, all[k], k, l, want[k]->type);
@@ -158,7 +143,7 @@ static bool checkpoint_differs(check *c, const kiln_prog *p, point *t)
     for (int w = 0; w < 3 && ran && !bad; w++) {
         kiln_prog *f = NULL;
         kiln_status s = kiln_prog_transform(c->ctx, p, words[w], NULL, 0, &f);
-        if (s == KILN_OK) s = evaluate(c->ctx, f, t->back, got[w]);
+        if (s == KILN_OK) s = evaluate(c->ctx, SECONDS, f, t->back, got[w]);
         kiln_prog_release(f);
         ran = s == KILN_OK;
         bad = refused(c, s);
@@ -193,10 +178,9 @@ static bool words_fail(check *c, const kiln_prog *p)
         bool bad = refused(c, s);
         if (s == KILN_OK && kiln_prog_n_equations(q) < LARGE && kiln_prog_n_outputs(q) < WORD_OUT && kiln_prog_n_inputs(q) < WORD_IN) {
             c->words++;
-            too_long = false;
-            alarm(10);
+            limit_begin(10);
             bad = !word_bits(c->ctx, q, c->seed, &too_long, c->why, sizeof c->why);
-            alarm(0);
+            limit_end();
         }
         kiln_prog_release(q);
         size_t n = strlen(c->why);
@@ -212,7 +196,7 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     point t;
     bool bad = false;
     kiln_array *y[MOST] = {NULL};
-    if (kiln_prog_n_inputs(p) > MOST || kiln_prog_n_outputs(p) > MOST || evaluate(c->ctx, p, in, y) != KILN_OK) return false;
+    if (kiln_prog_n_inputs(p) > MOST || kiln_prog_n_outputs(p) > MOST || evaluate(c->ctx, SECONDS, p, in, y) != KILN_OK) return false;
     release_arrays(y, kiln_prog_n_outputs(p));
     point_make(c, p, in, &t);
     for (int k = 0; k < N_PROPERTIES && !bad && t.nv && t.nu; k++) {
@@ -290,8 +274,6 @@ static void seeds_of_the_commit(void **state)
 
 int main(void)
 {
-    struct sigaction a = {.sa_handler = alarmed};
-    sigaction(SIGALRM, &a, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seeds), cmocka_unit_test(seeds_of_the_commit)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -7,11 +7,11 @@
 #include "lanes.h"
 #include "same.h"
 #include "shrink.h"
+#include "timed.h"
 
-#include "eval/eval.h"
 #include "kiln/exec.h"
 
-#include <signal.h>
+enum { SECONDS = 2 }; /* of the interpreter on one program */
 
 typedef struct check {
     kiln_ctx *ctx;
@@ -19,22 +19,6 @@ typedef struct check {
     bool compiled;
     char why[KILN_DIAG_TEXT];
 } check;
-
-/* Lanes and smaller programs may have loops without end. */
-static bool too_long;
-static void alarmed(int signal)
-{
-    (void)signal;
-    too_long = true;
-}
-static kiln_status evaluate(kiln_ctx *ctx, const kiln_prog *p, kiln_array *const *in, kiln_array **out)
-{
-    too_long = false;
-    alarm(2);
-    kiln_status s = kn_prog_eval(ctx, p, in, out, &too_long);
-    alarm(0);
-    return s;
-}
 
 /* true: a lane differs. `ran` says that all lanes were compared. */
 static bool lanes_differ(check *c, const kiln_prog *p, kiln_array *const *in, uint32_t nin, const mapped *m, kiln_array *const *all, bool *ran)
@@ -45,7 +29,7 @@ static bool lanes_differ(check *c, const kiln_prog *p, kiln_array *const *in, ui
     for (int64_t l = 0; l < m->lanes && !bad && *ran; l++) {
         kiln_array *x[LANES_INPUTS], *want[LANES_OUTPUTS] = {0};
         for (uint32_t i = 0; i < nin; i++) x[i] = mapped_operand(c->ctx, m, in[i], i, l);
-        *ran = evaluate(c->ctx, p, x, want) == KILN_OK;
+        *ran = evaluate(c->ctx, SECONDS, p, x, want) == KILN_OK;
         for (uint32_t k = 0; k < nout && *ran; k++) {
             int64_t at = 0;
             kiln_array *got = mapped_result(c->ctx, m, all[k], k, l, want[k]->type);
@@ -89,7 +73,7 @@ static bool fails(void *ud, const kiln_prog *p, kiln_array *const *in)
     if (kn_verify(c->ctx, m.p) != KILN_OK) {
         snprintf(c->why, sizeof c->why, "%s", kiln_ctx_error(c->ctx)->message);
         bad = true;
-    } else if (evaluate(c->ctx, m.p, m.in, all) == KILN_OK) {
+    } else if (evaluate(c->ctx, SECONDS, m.p, m.in, all) == KILN_OK) {
         bad = lanes_differ(c, p, in, nin, &m, all, &ran);
         if (!bad && ran && c->compiled) bad = compiled_differs(c, &m, all);
     }
@@ -133,8 +117,6 @@ static void random_programs(void **state)
 
 int main(void)
 {
-    struct sigaction a = {.sa_handler = alarmed};
-    sigaction(SIGALRM, &a, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
