@@ -12,7 +12,7 @@ separate_arguments(LLVM_SYSTEM)
 file(GLOB llvm_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/llvm/*.c")
 if(llvm_sources)
     # Some files of the library, compiled in: the module calls nothing of libkiln.
-    set(llvm_borrowed base/memory.c array/dtype.c array/float8.c array/scalar.c loop/vary.c)
+    set(llvm_borrowed base/memory.c base/map.c array/dtype.c array/float8.c array/scalar.c loop/vary.c)
     list(TRANSFORM llvm_borrowed PREPEND "${CMAKE_SOURCE_DIR}/src/")
     add_library(kiln-llvm SHARED ${llvm_sources} ${llvm_borrowed})
     target_link_libraries(kiln-llvm PRIVATE kiln-flags)

@@ -123,7 +123,10 @@ static bool emit_all(kn_emit *e)
     kn_emit_prologue(e);
     kn_emit_block(e, &l->top);
     kn_emit_epilogue(e);
-    if (e->o->tier == 0) kn_emit_quick(e);
+    if (e->o->tier == 0) {
+        kn_emit_quick(e);
+        if (!e->failed) kn_emit_cut(e);
+    }
     return !e->failed;
 }
 

@@ -83,7 +83,7 @@ static void fill(kn_emit *e, const taken *t, kn_ll frame)
 
 /* What belongs to the function being filled; put aside while another one is. */
 typedef struct aside {
-    kn_ll fn, buffers, scratch, table, call, part, consts, calls, stop, status, *function;
+    kn_ll fn, buffers, scratch, table, call, part, consts, calls, stop, status, room, *function;
     kn_bb entry, here;
     uint32_t n_functions;
     kn_val *values; /* of what is taken */
@@ -95,14 +95,14 @@ static aside put_aside(kn_emit *e, const taken *t)
 {
     aside a = {.fn = e->fn, .buffers = e->buffers, .scratch = e->scratch, .table = e->table, .call = e->call, .part = e->part,
                .consts = e->consts, .calls = e->calls, .stop = e->stop, .status = e->status, .function = e->function,
-               .entry = e->entry, .here = kn_here(e), .n_functions = e->n_functions, .near = e->near};
+               .entry = e->entry, .here = kn_here(e), .n_functions = e->n_functions, .near = e->near, .room = e->room};
     a.values = kn_emit_new(e, t->values.n, sizeof *a.values);
     a.pointers = kn_emit_new(e, t->slots.n, sizeof *a.pointers);
     for (uint32_t i = 0; a.values && i < t->values.n; i++) a.values[i] = e->val[t->values.v[i]];
     for (uint32_t i = 0; a.pointers && i < t->slots.n; i++) a.pointers[i] = e->ptr[t->slots.v[i]];
     e->function = NULL;
     e->n_functions = 0;
-    e->consts = e->calls = e->call = NULL;
+    e->consts = e->calls = e->call = e->room = NULL;
     return a;
 }
 
@@ -110,7 +110,7 @@ static void take_back(kn_emit *e, const taken *t, const aside *a)
 {
     e->fn = a->fn, e->buffers = a->buffers, e->scratch = a->scratch, e->table = a->table, e->call = a->call, e->part = a->part;
     e->consts = a->consts, e->calls = a->calls, e->stop = a->stop, e->status = a->status, e->function = a->function;
-    e->entry = a->entry, e->n_functions = a->n_functions, e->near = a->near;
+    e->entry = a->entry, e->n_functions = a->n_functions, e->near = a->near, e->room = a->room;
     for (uint32_t i = 0; i < t->values.n; i++) e->val[t->values.v[i]] = a->values[i];
     for (uint32_t i = 0; i < t->slots.n; i++) e->ptr[t->slots.v[i]] = a->pointers[i];
     LLVMPositionBuilderAtEnd(e->b, a->here);
