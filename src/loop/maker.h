@@ -46,6 +46,8 @@ typedef struct var_plan {
     uint32_t reads;    /* how often an element is computed if it is not stored */
     int64_t nest;      /* the one equation whose nest reads it at its own index, or -1 */
     bool must_store;
+    bool asked;        /* how one of its readers works asks for it in memory, whatever it costs */
+    bool dear;         /* in the first round: stored because of what it costs to compute again */
 } var_plan;
 
 #define GUARD_DONATED UINT32_MAX

@@ -10,14 +10,22 @@
 
 enum { MOST_PIECES = 32 };
 
+/* Pieces of a dimension in order: piece k runs from at[k] to at[k + 1], and is divided along the next dimension as inner[k] says. */
+typedef struct division division;
+struct division {
+    uint32_t n;
+    const int64_t *at;
+    division **inner; /* NULL at the last dimension */
+};
+
 typedef struct nest {
     maker *m;
     uint32_t rank;
     const int64_t *dims;
     int vector; /* dimension run in vectors, or -1 */
     unsigned widest;
-    int64_t cut[MAX_RANK][2 * MOST_CUTS + 2]; /* borders, 0 and the size included */
-    uint32_t ncuts[MAX_RANK];
+    int64_t lo[MAX_RANK], hi[MAX_RANK]; /* what is probed */
+    uint32_t pieces;                    /* made so far */
     nest_body body;
     void *ud;
     kn_lv ix[MAX_RANK];
@@ -31,6 +39,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Leaves where the rules would cut the range lo..hi in m->cuts. */
 static void probe(nest *n)
 {
     maker *m = n->m;
@@ -39,11 +48,11 @@ static void probe(nest *n)
     m->epoch++;
     memset(m->cuts, 0, sizeof m->cuts);
     for (uint32_t d = 0; d < n->rank && m->status == KILN_OK; d++) {
-        if (n->dims[d] == 1) {
-            n->ix[d] = lv_int(m, 0);
+        if (n->hi[d] - n->lo[d] == 1) {
+            n->ix[d] = lv_int(m, n->lo[d]);
             continue;
         }
-        value_facts f = {.depth = m->open.n - 1, .block = m->next_block, .lo = 0, .hi = n->dims[d] - 1};
+        value_facts f = {.depth = m->open.n - 1, .block = m->next_block, .lo = n->lo[d], .hi = n->hi[d] - 1};
         kn_linst i = {.op = KN_L_PARAM, .dtype = KILN_I64};
         if (!MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->inst, i)) || !MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, f))) break;
         kn_lv iv = m->l->inst.n - 1;
@@ -54,7 +63,7 @@ static void probe(nest *n)
     m->widest = 0;
     if (m->status == KILN_OK) n->body(m, n->ud, n->ix);
     m->probing = false;
-    n->widest = m->widest;
+    if (m->widest > n->widest) n->widest = m->widest;
     if (m->status == KILN_OK) close_block(m);
 }
 
@@ -65,7 +74,7 @@ static uint32_t vector_width(const nest *n, int64_t trips)
     return lanes > 1 ? lanes : 0;
 }
 
-/* The cuts of a dimension in order, without 0 and the size; returns how many. */
+/* The cuts of a dimension in order, without the ends of its range; returns how many. */
 static uint32_t place_cuts(const nest *n, uint32_t d, cut_list *c, int64_t *at)
 {
     int64_t width = (int)d == n->vector ? vector_width(n, n->dims[d]) : 0;
@@ -75,32 +84,78 @@ static uint32_t place_cuts(const nest *n, uint32_t d, cut_list *c, int64_t *at)
         int64_t ends[2] = {c->at[i], c->at[i]};
         if (width) ends[0] = c->at[i] / width * width, ends[1] = (c->at[i] + width - 1) / width * width;
         for (int which = 0; which < 2; which++)
-            if (ends[which] > (k ? at[k - 1] : 0) && ends[which] < n->dims[d]) at[k++] = ends[which];
+            if (ends[which] > (k ? at[k - 1] : n->lo[d]) && ends[which] < n->hi[d]) at[k++] = ends[which];
     }
     return k;
 }
 
-static void choose_cuts(nest *n)
+/* A division of dimension d that has no pieces inside yet; `cuts` are those that were probed. */
+static division *cut_dimension(nest *n, uint32_t d, cut_list *cuts, bool whole)
 {
     maker *m = n->m;
-    uint32_t pieces = 1;
-    for (uint32_t d = n->rank; d-- > 0;) { /* the innermost dimension gains most */
-        cut_list *c = &m->cuts[d];
-        int64_t *at = n->cut[d];
-        uint32_t k = 0;
-        at[k++] = 0;
-        int64_t between[2 * MOST_CUTS];
-        uint32_t cuts = c->iv && !c->many ? place_cuts(n, d, c, between) : 0;
-        if (pieces * (cuts + 1) > MOST_PIECES) cuts = 0;
-        for (uint32_t i = 0; i < cuts; i++) at[k++] = between[i];
-        at[k++] = n->dims[d];
-        n->ncuts[d] = k;
-        pieces *= k - 1;
-    }
-    memset(m->cuts, 0, sizeof m->cuts);
+    int64_t between[2 * MOST_CUTS];
+    uint32_t k = cuts[d].iv && !cuts[d].many && !whole ? place_cuts(n, d, &cuts[d], between) : 0;
+    division *v = KN_NEW(&m->temp, division);
+    int64_t *at = KN_NEWN(&m->temp, int64_t, k + 2);
+    if (!MAKER_TRY_MEM(m, v && at)) return NULL;
+    at[0] = n->lo[d];
+    if (k) memcpy(at + 1, between, k * sizeof *at);
+    at[k + 1] = n->hi[d];
+    *v = (division){.n = k + 1, .at = at};
+    if (d + 1 < n->rank && !MAKER_TRY_MEM(m, v->inner = KN_NEWN(&m->temp, division *, v->n))) return NULL;
+    return v;
 }
 
-static void pieces(nest *n, uint32_t d)
+static bool cut_inside(const nest *n, uint32_t d, const cut_list *cuts)
+{
+    for (uint32_t k = d + 1; k < n->rank; k++)
+        if (cuts[k].n && !cuts[k].many) return true;
+    return false;
+}
+
+/* Divides dimension d and those inside it. A piece of a concatenation holds the borders of one part alone: pieces are probed anew, where
+ * the dimensions inside have borders at all. */
+static division *divide(nest *n, uint32_t d, const cut_list *probed)
+{
+    maker *m = n->m;
+    if (d == n->rank) {
+        n->pieces++;
+        return NULL;
+    }
+    cut_list *cuts = KN_NEWN(&m->temp, cut_list, MAX_RANK);
+    if (!MAKER_TRY_MEM(m, cuts)) return NULL;
+    memcpy(cuts, probed, sizeof m->cuts);
+    division *v = cut_dimension(n, d, cuts, false);
+    if (!v) return NULL;
+    int64_t lo = n->lo[d], hi = n->hi[d];
+    bool anew = v->n > 1 && cut_inside(n, d, cuts);
+    for (uint32_t k = 0; k < v->n && m->status == KILN_OK && n->pieces <= MOST_PIECES; k++) {
+        n->lo[d] = v->at[k], n->hi[d] = v->at[k + 1];
+        if (anew) probe(n);
+        division *inner = divide(n, d + 1, anew ? m->cuts : cuts);
+        if (v->inner) v->inner[k] = inner;
+    }
+    n->lo[d] = lo, n->hi[d] = hi;
+    return v;
+}
+
+/* Where that would be too many pieces: the same cuts everywhere, those of the innermost dimensions, which gain most. */
+static division *divide_evenly(nest *n, cut_list *cuts)
+{
+    division *inner = NULL;
+    uint32_t pieces = 1;
+    for (uint32_t d = n->rank; d-- > 0;) {
+        division *v = cut_dimension(n, d, cuts, false);
+        if (v && pieces * v->n > MOST_PIECES) v = cut_dimension(n, d, cuts, true);
+        if (!v) return NULL;
+        for (uint32_t k = 0; v->inner && k < v->n; k++) v->inner[k] = inner;
+        pieces *= v->n;
+        inner = v;
+    }
+    return inner;
+}
+
+static void pieces(nest *n, uint32_t d, const division *v)
 {
     maker *m = n->m;
     if (m->status != KILN_OK) return;
@@ -108,16 +163,17 @@ static void pieces(nest *n, uint32_t d)
         n->body(m, n->ud, n->ix);
         return;
     }
-    for (uint32_t k = 0; k + 1 < n->ncuts[d]; k++) {
-        int64_t lo = n->cut[d][k], hi = n->cut[d][k + 1];
+    for (uint32_t k = 0; k < v->n; k++) {
+        int64_t lo = v->at[k], hi = v->at[k + 1];
+        const division *inner = v->inner ? v->inner[k] : NULL;
         if (hi - lo == 1) {
             n->ix[d] = lv_int(m, lo);
-            pieces(n, d + 1);
+            pieces(n, d + 1, inner);
             continue;
         }
         kn_lv loop;
         n->ix[d] = open_loop(m, lo, hi, (int)d == n->vector ? vector_width(n, hi - lo) : 0, &loop);
-        pieces(n, d + 1);
+        pieces(n, d + 1, inner);
         close_loop(m, loop);
     }
 }
@@ -130,12 +186,18 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
     nest *n = KN_NEW(&m->temp, nest);
     if (!MAKER_TRY_MEM(m, n)) return;
     *n = (nest){.m = m, .rank = rank, .dims = dims, .vector = -1, .body = body, .ud = ud};
-    for (uint32_t d = 0; vector && d < rank; d++)
-        if (dims[d] > 1) n->vector = (int)d;
+    for (uint32_t d = 0; d < rank; d++) {
+        n->hi[d] = dims[d];
+        if (vector && dims[d] > 1) n->vector = (int)d;
+    }
     probe(n);
-    if (m->status != KILN_OK) return;
-    choose_cuts(n);
-    pieces(n, 0);
+    cut_list *cuts = KN_NEWN(&m->temp, cut_list, MAX_RANK);
+    if (m->status != KILN_OK || !MAKER_TRY_MEM(m, cuts)) return;
+    memcpy(cuts, m->cuts, sizeof m->cuts);
+    const division *v = divide(n, 0, cuts);
+    if (n->pieces > MOST_PIECES) v = divide_evenly(n, cuts);
+    memset(m->cuts, 0, sizeof m->cuts);
+    pieces(n, 0, v);
     m->l->nests += m->open.n > 0;
 }
 
