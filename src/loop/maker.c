@@ -373,6 +373,20 @@ void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
     add_plain(m, i);
 }
 
+enum { FAR_BYTES = 1 << 17, VECTORS_AHEAD = 8 };
+
+void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value)
+{
+    if (failed(m)) return;
+    const kn_slot *s = &m->l->slots.v[slot];
+    uint32_t bytes = (uint32_t)kiln_dtype_bytes(s->dtype);
+    bool far = s->elements > FAR_BYTES / (int64_t)bytes;
+    kn_linst i = {.op = KN_L_STORE, .dtype = s->dtype, .slot = slot, .a = index, .b = value};
+    if (far) i.index = VECTORS_AHEAD * (m->o.vector_bits / 8) / bytes;
+    note_width(m, i.dtype);
+    add_plain(m, i);
+}
+
 void add_plain(maker *m, kn_linst i)
 {
     if (failed(m)) return;

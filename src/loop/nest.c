@@ -212,6 +212,9 @@ typedef struct stored {
     bool flat;
     uint32_t minor; /* the minor-most dimension that has more than one entry: runs through everything when `flat` */
     place **lazy;
+    const bool *in_row; /* stored in its row alone */
+    const row_store *rows;
+    uint32_t nrows;
 } stored;
 
 static void store_body(maker *m, void *ud, const kn_lv *ix)
@@ -222,15 +225,22 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
         for (uint32_t d = 0; d < s->rank; d++) full[d] = d == s->minor ? ix[0] : lv_int(m, 0);
         ix = full;
     }
-    kn_lv few[8], *v = few; /* two places each: parts */
-    if (s->n > 4 && !MAKER_TRY_MEM(m, v = KN_NEWN(&m->temp, kn_lv, 2 * (size_t)s->n))) return;
+    kn_lv few[16], *v = few; /* two places each: parts */
+    if (s->n + s->nrows > 8 && !MAKER_TRY_MEM(m, v = KN_NEWN(&m->temp, kn_lv, 2 * ((size_t)s->n + s->nrows)))) return;
+    kn_lv *rest = v + 2 * (size_t)s->n;
     for (uint32_t k = 0; k < s->n; k++) {
         const kn_eqn *e = &s->f->j->eqns[s->roots[k].pos];
         m->scope = e->scope;
         m->loc = e->loc;
         element_parts(m, s->lazy[k], ix, v + 2 * k);
     }
-    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++) store_element(m, s->lazy[k], s->slots[k], ix, v + 2 * k);
+    for (uint32_t k = 0; k < s->nrows; k++) rest[k] = element_of(m, s->rows[k].from, ix);
+    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++)
+        if (!s->in_row[k]) store_element(m, s->lazy[k], s->slots[k], ix, v + 2 * k);
+    for (uint32_t k = 0; k < s->nrows && m->status == KILN_OK; k++) {
+        const row_store *r = &s->rows[k];
+        lv_store_far(m, r->slot, lv_add(m, r->base, linear_index(m, r->from->type, ix)), rest[k]);
+    }
 }
 
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n)
@@ -276,20 +286,55 @@ static void store_chosen(maker *m, kn_lv which, uint32_t rank, const int64_t *di
     m->l->nests = nests + 1;
 }
 
+/* The rows that the nest writes too: of values that it stores, which need no other place where nobody asks for one, and of others. */
+static void take_rows(maker *m, frame *f, stored *s, bool *in_row)
+{
+    row_store *rows = f->nrows ? KN_NEWN(&m->temp, row_store, f->nrows) : NULL;
+    s->in_row = in_row;
+    if (!f->nrows || !MAKER_TRY_MEM(m, rows)) return;
+    s->rows = rows;
+    s->nrows = open_rows(m, f, s->roots, s->n, rows);
+    for (uint32_t i = 0; i < s->nrows; i++) {
+        row_store *r = &rows[i];
+        const var_plan *v = &f->plan[r->var];
+        r->from = f->at[r->var];
+        for (uint32_t k = 0; k < s->n; k++) {
+            const kn_eqn *e = &f->j->eqns[s->roots[k].pos];
+            if (e->out[s->roots[k].result] != r->var || in_row[k] || !r->stays || v->want || v->whole || v->last == (int64_t)f->j->neqns) continue;
+            r->only = in_row[k] = true;
+        }
+    }
+}
+
+/* Where the values of the nest stand from now on. */
+static void put_stored(maker *m, frame *f, const stored *s)
+{
+    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++) {
+        uint32_t var = f->j->eqns[s->roots[k].pos].out[s->roots[k].result];
+        if (!s->in_row[k]) {
+            put_memory(m, f, var, s->slots[k]);
+            continue;
+        }
+        place *p = new_place(m, PLACE_ROW, f->j->vars[var].type);
+        for (uint32_t i = 0; p && i < s->nrows; i++)
+            if (s->rows[i].only && s->rows[i].var == var) p->slot = s->rows[i].slot, p->base = s->rows[i].base;
+        f->at[var] = p;
+    }
+}
+
 void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
 {
     stored s = {.f = f, .roots = roots, .n = n};
     uint32_t *slots = KN_NEWN(&m->temp, uint32_t, n);
+    bool *in_row = KN_NEWN(&m->temp, bool, n);
     s.lazy = KN_NEWN(&m->temp, place *, n);
-    if (!MAKER_TRY_MEM(m, slots && s.lazy)) return;
+    if (!MAKER_TRY_MEM(m, slots && s.lazy && in_row)) return;
     kiln_type t = f->j->vars[f->j->eqns[roots[0].pos].out[roots[0].result]].type;
     s.flat = t.rank > 1;
     for (uint32_t k = 0; k < n; k++) {
         const kn_eqn *e = &f->j->eqns[roots[k].pos];
         uint32_t var = e->out[roots[k].result];
         if (s.flat) s.flat = plain_closure(m, f, var, t);
-        slots[k] = f->plan[var].want && may_overwrite(m, f, var, roots, n) ? f->plan[var].want - 1
-                                                                         : new_slot(m, KN_SLOT_SCRATCH, 0, f->j->vars[var].type.dtype, kiln_type_size(t));
         place *p = new_place(m, PLACE_LAZY, f->j->vars[var].type);
         if (!p) return;
         p->frame = f;
@@ -297,6 +342,13 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
         p->result = roots[k].result;
         s.lazy[k] = p;
         f->at[var] = p; /* other values of this nest read the element, not the memory */
+    }
+    take_rows(m, f, &s, in_row);
+    for (uint32_t k = 0; k < s.nrows && s.flat; k++) s.flat = plain_closure(m, f, s.rows[k].var, t);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t var = f->j->eqns[roots[k].pos].out[roots[k].result];
+        bool over = !in_row[k] && f->plan[var].want && may_overwrite(m, f, var, roots, n);
+        slots[k] = over ? f->plan[var].want - 1 : in_row[k] ? 0 : new_slot(m, KN_SLOT_SCRATCH, 0, f->j->vars[var].type.dtype, kiln_type_size(t));
     }
     s.slots = slots;
     s.rank = t.rank;
@@ -308,8 +360,5 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
     uint32_t rank = s.flat ? 1 : t.rank;
     if (which && m->l->inst.v[which].op != KN_L_CONST) store_chosen(m, which, rank, dims, &s);
     else make_nest(m, rank, dims, true, store_body, &s);
-    for (uint32_t k = 0; k < n && m->status == KILN_OK; k++) {
-        uint32_t var = f->j->eqns[roots[k].pos].out[roots[k].result];
-        put_memory(m, f, var, slots[k]);
-    }
+    put_stored(m, f, &s);
 }

@@ -76,7 +76,7 @@ static void forward(maker *m, frame *f, bool again)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                bool store = v->must_store || v->asked || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK || (again && v->dear && cost > (float)CHEAP);
+                bool store = v->must_store || v->asked || (v->row && cost > 0) || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK || (again && v->dear && cost > (float)CHEAP);
                 if (v->kind == PLACE_LAZY && store) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
@@ -107,6 +107,9 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     bool shared = v->reads > 0 && straight && v->nest == nest;
     if (!shared) v->reads = v->reads > UINT32_MAX / 2 ? v->reads : v->reads + (times ? times : 1);
     if (v->reads > 1 && !shared) v->nest = NO_NEST;
+    const kn_loop_kind kind = e->prim->loop;
+    if (kind != KN_LOOP_ELEMENT && kind != KN_LOOP_REDUCE && kind != KN_LOOP_CUMULATE && kind != KN_LOOP_UPDATE) v->whole = true;
+    for (uint32_t r = 0; r < e->nout; r++) v->whole = v->whole || (f->plan[e->out[r]].kind == PLACE_LAZY && f->plan[e->out[r]].whole);
     if (v->kind != PLACE_LAZY) return;
     bool foreign = m->o.ticks && f->j->eqns[v->def].scope != e->scope && !is_view(f, a); /* else its time would be the reader's */
     bool store = false, dear = false;
@@ -160,6 +163,8 @@ void plan_frame(maker *m, frame *f)
     if (!MAKER_TRY_MEM(m, f->plan)) return;
     for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].def = UINT32_MAX;
     forced(f);
+    find_rows(m, f);
+    if (m->status != KILN_OK) return;
     for (int round = 0; round < 2; round++) {
         for (uint32_t v = 0; v < j->nvars; v++) {
             var_plan *p = &f->plan[v];
@@ -168,6 +173,7 @@ void plan_frame(maker *m, frame *f)
         forward(m, f, round > 0);
         backward(m, f);
     }
+    choose_hosts(m, f);
 }
 
 /* Walks the lazy values below `value`. `want` 0: does it read var at all; 1: only at its own index. */
