@@ -202,9 +202,10 @@ typedef struct comparison {
 
 static bool close_to(comparison *m, size_t i, double got, double want)
 {
-    double allowed = m->atol + m->rtol * fabs(want), off = got == want || (isnan(got) && isnan(want)) ? 0 : fabs(got - want);
+    double allowed = m->atol + m->rtol * fabs(want), off = fabs(got - want);
+    if (got == want || (isnan(got) && isnan(want))) return true;
     if (off <= allowed) {
-        if (off > 0 && off / allowed > m->worst) m->worst = off / allowed;
+        m->worst = fmax(m->worst, off / allowed);
         return true;
     }
     bench_fail(m->b, "%s: entry %zu of result %zu is %.9g; wanted is %.9g, within %.3g", m->c->name, i, m->k, got, want, allowed);

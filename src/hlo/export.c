@@ -4,7 +4,6 @@
 
 #include "prim/control.h"
 
-
 void kn_xfail(kn_export *x, kiln_status s)
 {
     if (x->status == KILN_OK) x->status = s;
