@@ -63,7 +63,7 @@ static kiln_type *types_of_params(kn_hmake *m, const kn_htext_comp *c, uint32_t 
 
 static void calls_itself(kn_hmake *m, const kn_htext_inst *i, kn_span name)
 {
-    kn_hmake_fail(m, i, KILN_INVALID, "the computation %.*s calls itself", KN_SPAN_ARG(name));
+    kn_hmake_fail(m, i, KILN_UNSUPPORTED, "the computation %.*s calls itself; write what repeats as a while", KN_SPAN_ARG(name));
 }
 
 void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args,
