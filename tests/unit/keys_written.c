@@ -30,8 +30,8 @@ static const char *const programs[] = {
          "      length=3 linear=(False, False) num_carry=1 num_consts=0 reverse=False unroll=1] q k\n  in (c, z) }\n",
     HEAD "    a:key<fry>[3] = cond[branches=({ lambda ; a:key<fry>[3]. let in (a,) } { lambda ; a:key<fry>[3]. let b:key<fry>[3] = rev[dimensions=(0,)] a in (b,) })] i k\n" DRAW("a", "3,"),
     HEAD "    a:key<fry>[3] = jit[name=f jaxpr={ lambda ; a:key<fry>[3]. let b:key<fry>[3] = random_fold_in a 9:u32[] in (b,) }] k\n  in (a, k) }\n",
-    "{ lambda ; k:key<fry>[2,3] i:i64[]. let\n    a:key<fry>[] = random_seed[impl=fry] i\n    b:key<fry>[2,3] = broadcast_in_dim[broadcast_dimensions=() shape=(2, 3) sharding=None] a\n"
-    "    c:bool[] = lt i 0:i64[]\n    d:key<fry>[2,3] = select_n c b k\n    e:u64[2,3,7] = random_bits[bit_width=64 shape=(7,)] d\n    f:u8[7] = random_bits[bit_width=8 shape=(7,)] a\n  in (e, d, f) }\n",
+    ("{ lambda ; k:key<fry>[2,3] i:i64[]. let\n    a:key<fry>[] = random_seed[impl=fry] i\n    b:key<fry>[2,3] = broadcast_in_dim[broadcast_dimensions=() shape=(2, 3) sharding=None] a\n"
+    "    c:bool[] = lt i 0:i64[]\n    d:key<fry>[2,3] = select_n c b k\n    e:u64[2,3,7] = random_bits[bit_width=64 shape=(7,)] d\n    f:u8[7] = random_bits[bit_width=8 shape=(7,)] a\n  in (e, d, f) }\n"),
 };
 
 static void fill(kiln_array *a, uint32_t salt)
