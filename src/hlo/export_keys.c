@@ -177,6 +177,11 @@ static kn_atom moved_axis(walk *k, kn_atom a, uint32_t from, uint32_t to)
     return kn_low_op(&k->l, &kn_prim_transpose, &KN_INTS(rank, p), &a, 1);
 }
 
+static kiln_status no_operation(walk *k, const kn_eqn *e)
+{
+    return kn_fail(k->w->ctx, KILN_UNSUPPORTED, "StableHLO has no operation for %s of keys; accepted: moves, and draws by random_bits", e->prim->name);
+}
+
 /* The words are two lanes: in front of the equation axis 0, behind it the last axis again. */
 static kiln_status as_lanes(walk *k, const kn_eqn *e, kn_atom *in, kn_atom *y)
 {
@@ -197,6 +202,8 @@ static kiln_status as_lanes(walk *k, const kn_eqn *e, kn_atom *in, kn_atom *y)
     for (uint32_t i = 0; i < e->nout; i++) axis[e->nin + i] = 0;
     KILN_TRY(k->l.status);
     KILN_TRY(e->prim->batch(&rules, &k->b, &words, e, in, axis, y, axis + e->nin));
+    for (uint32_t i = 0; i < e->nout; i++)
+        if (axis[e->nin + i] != KN_NO_LANES && !is_key(k->from->vars[e->out[i]].type)) return no_operation(k, e);
     for (uint32_t i = 0; i < e->nout; i++)
         if (axis[e->nin + i] != KN_NO_LANES) y[i] = moved_axis(k, y[i], 0, k->from->vars[e->out[i]].type.rank);
     return k->l.status;
@@ -277,7 +284,7 @@ static kiln_status key_eqn(walk *k, const kn_eqn *e, kn_atom *in, kn_atom *y)
     bool draws = strncmp(p->name, "random_", 7) == 0;
     if (!draws && p->batch && !has_body(e->params, p->nparams)) return as_lanes(k, e, in, y);
     if (kn_lower_rule(k->from, e)) return as_lowered(k, e, in, y);
-    return kn_fail(k->w->ctx, KILN_UNSUPPORTED, "StableHLO has no operation for %s of keys; accepted: moves, and draws by random_bits", p->name);
+    return no_operation(k, e);
 }
 
 /* Bodies that see whole arrays: what goes into them and comes out may be keys. */
