@@ -537,7 +537,10 @@ kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, 
     m->nchunks = 1;
     x.m = m;
     module_attributes(&x);
-    if (x.status == KILN_OK) function(&x, p->main, "main");
+    kn_prog *words = NULL;
+    if (x.status == KILN_OK) kn_xfail(&x, kn_xwords(ctx, p, &words));
+    if (x.status == KILN_OK) function(&x, words ? words->main : p->main, "main");
+    kiln_prog_release(words);
     for (uint32_t i = 0; i < x.lowerings.n; i++) kiln_prog_release(x.lowerings.v[i]);
     *out = m;
     return x.status;
