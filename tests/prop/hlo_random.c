@@ -133,6 +133,38 @@ static void run_seeds(kiln_ctx *ctx, uint64_t first)
     assert_int_equal(bad, 0);
 }
 
+/* Programs that random testing found to fail once, as small as they became. */
+static const char *const found[] = {
+    /* a number that a body captures, written behind the operation that the body belongs to */
+    "{ lambda ; a:f64[5] b:f64[]. let\n"
+    "    c:f64[] = reduce[\n"
+    "      dimensions=(0,)\n"
+    "      jaxpr={ lambda ; d:f64[] e:f64[] f:f64[]. let g:f64[] = max e f; h:f64[] = max g d in (h,) }\n"
+    "      num_consts=1\n"
+    "    ] 2.5:f64[] a b\n"
+    "  in (c,) }\n",
+};
+
+static void found_programs(void **state)
+{
+    kiln_ctx *ctx = *state;
+    for (size_t k = 0; k < sizeof found / sizeof *found; k++) {
+        kiln_array *in[RP_INPUTS];
+        kiln_prog *p;
+        check c = {.ctx = ctx};
+        assert_ok(ctx, kiln_prog_parse(ctx, found[k], strlen(found[k]), "found.jaxpr", &p));
+        uint32_t n = kiln_prog_n_inputs(p);
+        assert_true(n <= RP_INPUTS);
+        for (uint32_t i = 0; i < n; i++) {
+            assert_ok(ctx, kiln_array_create(ctx, kiln_prog_input_type(p, i), &in[i]));
+            memset(kiln_array_data(in[i]), 0, kiln_array_bytes(in[i]));
+        }
+        if (fails(&c, p, in)) fail_msg("program %zu: %s", k, c.why);
+        for (uint32_t i = 0; i < n; i++) kiln_array_release(in[i]);
+        kiln_prog_release(p);
+    }
+}
+
 static void fixed_seeds(void **state) { run_seeds(*state, 1); }
 
 static void seeds_of_the_commit(void **state)
@@ -148,6 +180,6 @@ static void seeds_of_the_commit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seeds), cmocka_unit_test(seeds_of_the_commit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(found_programs), cmocka_unit_test(fixed_seeds), cmocka_unit_test(seeds_of_the_commit)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
