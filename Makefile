@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands that people and scripts use; CMake presets do the work.
 KILN := build/release/kiln
-SUITE ?= spine
+SUITE ?= all
 TARGET ?= jaxpr
 SECONDS ?= 60
 
@@ -34,7 +34,7 @@ gates: build ## compares what compiles make, and the instructions of calls, with
 gates-update: build ## takes what is counted now as that baseline
 	@sh tools/install-dependencies --ci && sh tools/check-counts $(KILN) --write
 
-bench: build ## runs a suite of benchmarks: make bench SUITE=spine
+bench: build ## runs the benchmarks, or one suite of them: make bench SUITE=spine
 	@sh benchmarks/run $(SUITE)
 
 asan: deps ## runs every test under the address and undefined-behaviour sanitizers
