@@ -4,8 +4,6 @@
 
 #include "prim/control.h"
 
-enum { DEEPEST = 190 }; /* bodies within bodies: what the reader takes */
-
 void kn_xfail(kn_export *x, kiln_status s)
 {
     if (x->status == KILN_OK) x->status = s;
@@ -289,7 +287,7 @@ kn_xopen kn_xopen_region(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions
 {
     kn_xopen o = {op, k, nregions, KN_NEW(x->arena, kn_mregion), x->block, x->last, x->values.n};
     KN_XCHECK(x, o.region);
-    if (x->depth >= DEEPEST) kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "bodies are nested more than %d deep", DEEPEST));
+    if (x->depth >= KN_XDEEPEST) kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "bodies are nested more than %d deep", KN_XDEEPEST));
     if (x->status != KILN_OK) return o;
     *o.region = (kn_mregion){.args = x->values.n, .nargs = nargs, .first = x->values.n, .at = x->at};
     for (uint32_t i = 0; i < nargs; i++) new_value(x, args[i]);

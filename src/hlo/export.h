@@ -111,6 +111,8 @@ bool kn_xwritten(const kn_export *x, const kn_eqn *e, kn_atom *a);
 /* A region of the operation whose arguments are the last `nargs` of the body's; the first ones are `captured` values. */
 void kn_xregion(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions, const kn_jaxpr *body, const kn_atom *captured, uint32_t ncaptured);
 /* A region whose block is open until kn_xclose. */
+enum { KN_XDEEPEST = 190 }; /* bodies within bodies: what the readers take */
+
 typedef struct kn_xopen {
     kn_mop *op; /* whose region number k it is, of nregions */
     uint32_t k, nregions;
