@@ -105,7 +105,7 @@ static kiln_status without_vectors(kn_himport *h, const kn_mop *o, kn_atom *out)
         kiln_type want;
         uint32_t thin = r - 1 - k; /* columns of u, rows of vt */
         KILN_TRY(kn_hresult(h, o, 2 + k, &want));
-        bool fits = want.rank == r && want.dtype == full[k].dtype && want.dims[thin] == small;
+        bool fits = want.rank == r && want.dtype == full[k].dtype && want.dims[thin] == small && small != full[k].dims[thin];
         for (uint32_t d = 0; fits && d < r; d++) fits = d == thin || want.dims[d] == full[k].dims[d];
         if (!fits) continue;
         kn_low l = {h->b, KILN_OK};

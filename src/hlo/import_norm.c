@@ -92,7 +92,7 @@ kiln_status kn_hbatch_norm(kn_himport *h, const kn_mop *o, const kn_himporter *r
     static const uint32_t nout[] = {[KN_HNORM_INFERENCE] = 1, [KN_HNORM_TRAINING] = 3, [KN_HNORM_GRAD] = 3};
     norm n = {.h = h, .o = o, .l = {h->b, KILN_OK}};
     kn_atom in[5], out[3] = {0};
-    double epsilon;
+    double epsilon = 0;
     KILN_TRY(kn_hcount(h, o, nin[row->extra], nout[row->extra]));
     KILN_TRY(operands(&n, in, &epsilon));
     h->ctx->error.line = 0; /* so that a new error is told from an old one */
