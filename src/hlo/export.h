@@ -144,6 +144,9 @@ const kn_jaxpr *kn_xlowering(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, b
 void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e);
 void kn_xlowered(kn_export *x, const kn_jaxpr *j, const kn_eqn *e); /* as what the primitive's lowering gives */
 
+/* The program with keys as pairs of words (export_keys.c); NULL in `out` where it has no keys. Scopes, files and names are those of p. */
+kiln_status kn_xwords(kiln_ctx *ctx, const kn_prog *p, kn_prog **out);
+
 /* Contents of dense<..>. */
 kiln_status kn_dense_text(kiln_ctx *ctx, kn_arena *arena, kiln_type t, const void *data, kn_span *out);
 const char *kn_mlir_dtype(kiln_dtype d); /* i32, ui8, complex<f32>; NULL when there is none */
