@@ -70,6 +70,7 @@ typedef struct kn_typing {
     uint32_t nin;
     kiln_type *out; /* filled by the rule through kn_typing_out */
     uint32_t nout;
+    kiln_type few[4]; /* room for them */
 } kn_typing;
 kiln_status kn_typing_out(kn_typing *t, uint32_t nout); /* room for nout results */
 
