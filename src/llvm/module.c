@@ -132,7 +132,7 @@ static bool emit_all(kn_emit *e)
     kn_emit_epilogue(e);
     if (e->o->tier == 0) {
         kn_emit_quick(e);
-        if (!e->failed) kn_emit_cut(e);
+        if (!e->failed && e->target != &kn_targets[KN_AARCH64]) kn_emit_cut(e); /* there another selector is the fast one */
     }
     return !e->failed;
 }
