@@ -13,7 +13,7 @@
 #include "base/map.h"
 
 /* Thousands of instructions that LLVM takes, measured. */
-enum { FAST = 15, SLOW = 45, SLOW_BEGIN = 40, CALL_ALONE = 110, CUT = 40, CUT_IN_LOOP = 150, CUT_IN_INNER_LOOP = 20000, NEVER = 1 << 30 };
+enum { FAST = 15, SLOW = 45, SLOW_BEGIN = 40, CALL_ALONE = 110, CUT = 40, CUT_IN_LOOP = 1000, CUT_IN_INNER_LOOP = 20000, NEVER = 1 << 30 };
 
 typedef struct item {
     kn_ll in;

@@ -260,7 +260,7 @@ static void masked_in_memory(fold *s, kn_ll start, kn_ll at, kn_ll active)
 
 static bool parts_in_registers(const fold *s)
 {
-    enum { STATEMENTS = 64 };
+    enum { STATEMENTS = 128 };
     return s->parts == 1 || (s->e->o->tier > 0 && s->parts * (s->body + 1) <= STATEMENTS);
 }
 
@@ -275,14 +275,14 @@ static void straight(fold *s, kn_ll lo, uint64_t from, uint64_t steps)
 /* n elements from lo, a constant or not. */
 static void known(fold *s, kn_ll lo, uint64_t n)
 {
-    enum { STATEMENTS = 24 };
+    enum { FEW = 24, MANY = 128 };
     kn_emit *e = s->e;
-    unsigned w = s->w ? s->w : 1;
+    unsigned w = s->w ? s->w : 1, limit = e->o->tier > 0 ? MANY : FEW;
     uint64_t steps = n / w, rest = n % w, rounds = steps / s->parts;
     kn_ll end = LLVMBuildAdd(e->b, lo, kn_int(e, 64, steps * w), "");
-    if (steps <= 2 || (steps <= 4 && steps * s->body <= STATEMENTS)) {
+    if (steps <= 2 || (rounds <= 2 && steps * s->body <= limit)) {
         straight(s, lo, 0, steps);
-    } else if (parts_in_registers(s) && (rounds > 0 || (steps * (s->body + 1) <= 2 * STATEMENTS))) {
+    } else if (parts_in_registers(s) && rounds > 0) {
         uint64_t done = rounds > 1 ? rounds * s->parts : 0;
         if (done) in_registers(s, lo, LLVMBuildAdd(e->b, lo, kn_int(e, 64, done * w), ""));
         straight(s, lo, done, steps - done);
