@@ -4,7 +4,9 @@
  *
  *   module.c   the table, target machines, object code
  *   entry.c    prologue and epilogue: floating-point mode, stop flag, clock ticks, pointers loaded once
+ *   frame.c    what functions beside the entry take from outside
  *   range.c    loops that may be split over threads: functions of their own
+ *   piece.c    long blocks and equal nests: functions of their own
  *   types.c    element types in memory and in registers, constants, vectors of lanes
  *   flow.c     blocks, loops, while, if, swap
  *   lanes.c    loops in lanes
@@ -87,8 +89,10 @@ typedef struct kn_emit {
     kn_place_known places[KN_PLACES];
     unsigned next_place;
     unsigned vector_bytes; /* of a native vector */
-    uint32_t *mark, marks; /* range.c */
-    uint32_t ranges;
+    uint32_t *mark, marks; /* frame.c */
+    uint32_t ranges, pieces;
+    kn_ll frame;      /* of the pieces that the function calls; NULL: none yet */
+    uint32_t frame_cells;
     /* entry */
     kn_ll old_mode, mode_differs, stop, status, ticks, has_ticks;
     bool failed;
@@ -162,11 +166,15 @@ void kn_neighbours_begin(kn_emit *e, const kn_lblock *body, const kn_ll range[2]
 /* Elements min(max(first, lo), hi) + more of each lane, `first` linear, from whole vectors; NULL: to be loaded otherwise. */
 kn_ll kn_emit_neighbours(kn_emit *e, const kn_linst *in, const kn_val *first, int64_t more, int64_t lo, int64_t hi);
 
+/* ---- piece.c ---- */
+bool kn_emit_pieces(kn_emit *e, const kn_lblock *b); /* false: the block is better made as it is */
+
 /* ---- range.c ---- */
 void kn_emit_split_loop(kn_emit *e, kn_lv v, const kn_linst *in);
 
 /* ---- flow.c, lanes.c ---- */
 void kn_emit_block(kn_emit *e, const kn_lblock *b);
+void kn_emit_statements(kn_emit *e, const kn_lblock *b, uint32_t from, uint32_t to); /* of it */
 void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in);
 /* Of such a loop the iterations lo..hi, one at least; lo lies at a multiple of the width from its start. */
 void kn_emit_vector_range(kn_emit *e, kn_lv v, const kn_linst *in, kn_ll lo, kn_ll hi);
