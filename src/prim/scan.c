@@ -17,8 +17,8 @@ static const kn_param_spec scan_params[] = {
     {"jaxpr", KN_P_JAXPR, 0},
     {"length", KN_P_INT, 0},
     {"linear", KN_P_NONE, HIDDEN},
-    {"num_carry", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_INTERNAL},
-    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_INTERNAL},
+    {"num_carry", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_FROM(SCAN_FT_IN)},
+    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_FROM(SCAN_FT_IN)},
     {"reverse", KN_P_BOOL, 0},
     {"unroll", KN_P_NONE, KN_PARAM_OPTIONAL},
 };
