@@ -244,6 +244,7 @@ typedef struct row_store {
     place *from;
     bool only, stays; /* only: nothing else stores it */
 } row_store;
+bool one_piece(kiln_type x, kiln_type u); /* is a window of u's shape one piece of x in memory? */
 void find_rows(maker *m, frame *f);
 void choose_hosts(maker *m, frame *f);
 uint32_t open_rows(maker *m, frame *f, const root *roots, uint32_t n, row_store *out);
@@ -254,6 +255,7 @@ void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u
 /* May `var`, made at `pos`, be stored over its guard? Everything at positions pos..end reads the guard at its own index only. */
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n);
 void emit_reduce(maker *m, frame *f, const kn_eqn *e);
+bool divides_index(const frame *f, const kn_eqn *e); /* of a reduction: are steps divided into several indices? */
 void emit_cumulate(maker *m, frame *f, const kn_eqn *e);
 void emit_dot(maker *m, frame *f, const kn_eqn *e);
 void emit_conv(maker *m, frame *f, const kn_eqn *e);

@@ -13,8 +13,7 @@
 
 enum { MOST_TRIED = 64 };
 
-/* Is a window of u's shape one piece of x? */
-static bool one_piece(kiln_type x, kiln_type u)
+bool one_piece(kiln_type x, kiln_type u)
 {
     uint32_t d = x.rank;
     while (d > 0 && u.dims[d - 1] == x.dims[d - 1]) d--;
