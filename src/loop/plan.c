@@ -195,21 +195,25 @@ static void store_moved(frame *f, kn_atom a, unsigned *budget)
         if (d->prim->flags & KN_ELEMENTWISE) store_moved(f, e->in[i], budget);
         else elementwise = false;
     }
-    if (!elementwise) f->plan[a].must_store = true;
+    if (!elementwise) f->plan[a].must_store = f->plan[a].moved = true;
 }
 
-static void look_at_reductions(frame *f)
+/* Returns how many values are to be stored for them. */
+static uint32_t look_at_reductions(frame *f)
 {
+    uint32_t n = 0;
     for (uint32_t k = 0; k < f->j->neqns; k++) {
         unsigned budget = 2000;
         const kn_eqn *e = &f->j->eqns[k];
         if (e->prim->loop == KN_LOOP_REDUCE && divides_index(f, e)) store_moved(f, e->in[0], &budget);
     }
+    for (uint32_t v = 0; v < f->j->nvars; v++) n += f->plan[v].moved;
+    return n;
 }
 
 void plan_frame(maker *m, frame *f)
 {
-    const kn_jaxpr *j = f->j;
+    const kn_jaxpr *j = f->source = f->j;
     f->plan = KN_NEWN(&m->temp, var_plan, j->nvars);
     if (!MAKER_TRY_MEM(m, f->plan)) return;
     for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].def = UINT32_MAX;
@@ -223,7 +227,12 @@ void plan_frame(maker *m, frame *f)
         }
         forward(m, f, round > 0);
         backward(m, f);
-        if (round == 0 && !m->o.no_fusion) look_at_reductions(f);
+        if (round > 0 || m->o.no_fusion) continue;
+        bool sort = look_at_reductions(f) > 1 && !m->o.ticks;
+        if (sort) arrange(m, f);
+        for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].moved = f->plan[v].moved && sort;
+        if (sort && m->status == KILN_OK) find_rows(m, f);
+        if (m->status != KILN_OK) return;
     }
     choose_hosts(m, f);
 }
