@@ -57,61 +57,148 @@ static kiln_status type_fft(kn_typing *t)
 enum { MOST_DIMS = 3 };
 typedef struct fft {
     int64_t type, lengths[MOST_DIMS], batch, total, per_in, per_out; /* numbers of one transform: in full, given, made */
+    int64_t dims[MOST_DIMS], spectrum; /* of the spectrum, half of it for real numbers, and their product */
     uint32_t n;
     kiln_dtype part;
-    const kn_fft *plan[MOST_DIMS]; /* NULL: length 1 */
-    size_t half, line, room; /* in the workspace, which begins with the full spectrum */
+    const kn_fft *plan[MOST_DIMS]; /* NULL: nothing to do along the dimension */
+    const kn_real_fft *real;       /* along the last one */
+    size_t im, line, line_im, room; /* in the workspace, which begins with the real parts of the spectrum */
 } fft;
 
-/* Transforms along dimension d of n-dimensional data. */
-static void along(const fft *s, kn_complex *x, uint32_t d, kn_complex *line, kn_complex *room)
+/* Where a transform works. */
+typedef struct place {
+    double *re, *im;           /* the spectrum */
+    double *line_re, *line_im; /* lines side by side */
+    double *room;
+} place;
+
+static bool is_real(int64_t type) { return type == RFFT || type == IRFFT; }
+
+static double number_at(const kn_parts *x, int64_t k) { return x->dtype == KILN_F64 ? ((const double *)(const void *)x->data)[k] : (double)((const float *)(const void *)x->data)[k]; }
+
+static void set_number(const kn_parts *y, int64_t k, double v)
 {
-    int64_t length = s->lengths[d], step = 1;
-    for (uint32_t i = d + 1; i < s->n; i++) step *= s->lengths[i];
-    if (!s->plan[d]) return;
-    for (int64_t k = 0; k < s->total / length; k++) {
-        kn_complex *at = x + k / step * step * length + k % step;
-        for (int64_t i = 0; i < length; i++) line[i] = at[i * step];
-        kn_fft_run(s->plan[d], line, room);
-        for (int64_t i = 0; i < length; i++) at[i * step] = line[i];
+    if (y->dtype == KILN_F64) ((double *)(void *)y->data)[k] = v;
+    else ((float *)(void *)y->data)[k] = (float)v;
+}
+
+/* Where lines k, k + 1, .. of dimension d begin in the spectrum; gives how many there are. */
+static int64_t begins(const fft *s, uint32_t d, int64_t k, int64_t at[KN_FFT_LANES], int64_t *step)
+{
+    int64_t lines = s->spectrum / s->dims[d], n = lines - k < KN_FFT_LANES ? lines - k : KN_FFT_LANES;
+    *step = 1;
+    for (uint32_t i = d + 1; i < s->n; i++) *step *= s->dims[i];
+    for (int64_t l = 0; l < n; l++) at[l] = (k + l) / *step * *step * s->dims[d] + (k + l) % *step;
+    return n;
+}
+
+/* n lines of the spectrum side by side, those that are missing zero; and back. */
+static void gather(const double *from, const int64_t *at, int64_t n, int64_t step, int64_t length, double *to)
+{
+    bool together = n == KN_FFT_LANES && at[n - 1] - at[0] == n - 1;
+    for (int64_t i = 0; i < length; i++, to += KN_FFT_LANES) {
+        if (together) {
+            memcpy(to, from + at[0] + i * step, KN_FFT_LANES * sizeof *to);
+            continue;
+        }
+        for (int64_t l = 0; l < n; l++) to[l] = from[at[l] + i * step];
+        for (int64_t l = n; l < KN_FFT_LANES; l++) to[l] = 0;
     }
 }
 
-/* The full spectrum of a real signal from its half: the rest is the conjugate at the negated index in all dimensions. */
-static void mirror(kn_complex *full, const kn_complex *half, const int64_t *dims, uint32_t n)
+static void spread(const double *from, const int64_t *at, int64_t n, int64_t step, int64_t length, double *to)
 {
-    kiln_type t = {KILN_C128, n, dims};
-    int64_t ix[KN_MAX_RANK] = {0}, total = kiln_type_size(t), last = n ? dims[n - 1] : 1, kept = last / 2 + 1;
-    for (int64_t k = 0; k < total; k++, kn_next(t, ix)) {
-        bool given = ix[n - 1] < kept;
-        int64_t at = 0;
-        for (uint32_t d = 0; d < n; d++) {
-            int64_t i = given ? ix[d] : (dims[d] - ix[d]) % dims[d];
-            at = at * (d + 1 == n ? kept : dims[d]) + i;
+    bool together = n == KN_FFT_LANES && at[n - 1] - at[0] == n - 1;
+    for (int64_t i = 0; i < length; i++, from += KN_FFT_LANES) {
+        if (together) memcpy(to + at[0] + i * step, from, KN_FFT_LANES * sizeof *to);
+        else
+            for (int64_t l = 0; l < n; l++) to[at[l] + i * step] = from[l];
+    }
+}
+
+/* Complex transforms along dimension d of the spectrum. */
+static void along(const fft *s, const place *p, uint32_t d)
+{
+    int64_t lines = s->spectrum / s->dims[d], at[KN_FFT_LANES], step;
+    if (!s->plan[d]) return;
+    if (lines == 1) {
+        kn_fft_run(s->plan[d], p->re, p->im, 1, p->room);
+        return;
+    }
+    for (int64_t k = 0, n; k < lines; k += n) {
+        n = begins(s, d, k, at, &step);
+        gather(p->re, at, n, step, s->dims[d], p->line_re);
+        gather(p->im, at, n, step, s->dims[d], p->line_im);
+        kn_fft_run(s->plan[d], p->line_re, p->line_im, KN_FFT_LANES, p->room);
+        spread(p->line_re, at, n, step, s->dims[d], p->re);
+        spread(p->line_im, at, n, step, s->dims[d], p->im);
+    }
+}
+
+/* Real numbers along the last dimension to the spectrum, or from it; `first`: where the transform's numbers begin. */
+static void along_real(const fft *s, const place *p, const kn_parts *x, int64_t first)
+{
+    uint32_t d = s->n - 1;
+    int64_t length = s->lengths[d], kept = s->dims[d], lines = s->spectrum / kept, at[KN_FFT_LANES], step, lanes = lines > 1 ? KN_FFT_LANES : 1;
+    bool packed = kn_real_fft_packed(length);
+    double *re = p->line_re, *im = p->line_im;
+    for (int64_t k = 0, n; k < lines; k += n) {
+        n = begins(s, d, k, at, &step);
+        if (s->type == RFFT) {
+            memset(re, 0, (size_t)(lanes * length) * sizeof *re);
+            memset(im, 0, (size_t)(lanes * length) * sizeof *im);
+            for (int64_t i = 0; i < length; i++) {
+                double *to = packed ? (i % 2 ? im : re) + i / 2 * lanes : re + i * lanes;
+                for (int64_t l = 0; l < n; l++) to[l] = number_at(x, first + (k + l) * length + i);
+            }
+            kn_real_fft_run(s->real, re, im, lanes, p->room);
+            for (int64_t i = 0; i < kept; i++)
+                for (int64_t l = 0; l < n; l++) p->re[at[l] + i] = re[i * lanes + l], p->im[at[l] + i] = im[i * lanes + l];
+            continue;
         }
-        full[k] = half[at];
-        if (!given) full[k].im = -full[k].im;
+        memset(re, 0, (size_t)(lanes * kept) * sizeof *re);
+        memset(im, 0, (size_t)(lanes * kept) * sizeof *im);
+        for (int64_t i = 0; i < kept; i++)
+            for (int64_t l = 0; l < n; l++) re[i * lanes + l] = p->re[at[l] + i], im[i * lanes + l] = p->im[at[l] + i];
+        kn_real_fft_run(s->real, re, im, lanes, p->room);
+        for (int64_t i = 0; i < length; i++) {
+            const double *from = packed ? (i % 2 ? im : re) + i / 2 * lanes : re + i * lanes;
+            for (int64_t l = 0; l < n; l++) set_number(x, first + (k + l) * length + i, from[l] / (double)s->total);
+        }
     }
 }
 
 /* Transform number b. */
-static void one(const fft *s, const kn_parts *x, const kn_parts *y, int64_t b, char *work)
+static void one(const fft *s, const place *p, const kn_parts *x, const kn_parts *y, int64_t b)
 {
-    kn_complex *full = (kn_complex *)(void *)work, *half = (kn_complex *)(void *)(work + s->half), *first = s->type == IRFFT ? half : full;
-    for (int64_t k = 0; k < s->per_in; k++) kn_parts_load(x, b * s->per_in + k, &first[k].re, &first[k].im);
-    if (s->type == IRFFT) mirror(full, half, s->lengths, s->n);
-    for (uint32_t d = 0; d < s->n; d++) along(s, full, d, (kn_complex *)(void *)(work + s->line), (kn_complex *)(void *)(work + s->room));
-    double scale = s->type == IFFT || s->type == IRFFT ? (double)s->total : 1;
-    int64_t last = s->n ? s->lengths[s->n - 1] : 1, kept = s->type == RFFT ? last / 2 + 1 : last, to = b * s->per_out;
-    for (int64_t k = 0; k < s->total; k++)
-        if (k % last < kept) kn_parts_store(y, to++, full[k].re / scale, full[k].im / scale);
+    uint32_t complex = s->n - (is_real(s->type) && s->n);
+    if (s->n == 0) { /* of one number: itself */
+        for (int64_t k = 0; k < 1 + y->complex; k++) set_number(y, b * (1 + y->complex) + k, k && !x->complex ? 0 : number_at(x, b * (1 + x->complex) + k));
+        return;
+    }
+    if (s->type == RFFT) along_real(s, p, x, b * s->per_in);
+    else
+        for (int64_t k = 0; k < s->per_in; k++) p->re[k] = number_at(x, 2 * (b * s->per_in + k)), p->im[k] = number_at(x, 2 * (b * s->per_in + k) + 1);
+    for (uint32_t d = complex; d-- > 0;) along(s, p, d);
+    if (s->type == IRFFT) {
+        along_real(s, p, y, b * s->per_out);
+        return;
+    }
+    double scale = s->type == IFFT ? (double)s->total : 1;
+    for (int64_t k = 0; k < s->per_out; k++) {
+        set_number(y, 2 * (b * s->per_out + k), p->re[k] / scale);
+        set_number(y, 2 * (b * s->per_out + k) + 1, p->im[k] / scale);
+    }
 }
+
+static double *at_byte(void *work, size_t at) { return (double *)(void *)((char *)work + at); }
 
 static void run_fft(const void *self, void *const *arrays, void *work)
 {
     const fft *s = self;
     kn_parts y = {s->part, s->type != IRFFT, arrays[0]}, x = {s->part, s->type != RFFT, arrays[1]};
-    for (int64_t b = 0; b < s->batch; b++) one(s, &x, &y, b, work);
+    place p = {at_byte(work, 0), at_byte(work, s->im), at_byte(work, s->line), at_byte(work, s->line_im), at_byte(work, s->room)};
+    for (int64_t b = 0; b < s->batch; b++) one(s, &p, &x, &y, b);
 }
 
 /* Fills sizes and places of the workspace; false where the call does not fit. */
@@ -121,13 +208,16 @@ static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
     if (n > MOST_DIMS || c->ints[1] != (int64_t)n || c->ints[0] < FFT || c->ints[0] > IRFFT) return false;
     *s = (fft){.type = c->ints[0], .n = n, .batch = c->ints[2 + n], .part = c->arrays[0].dtype};
     memcpy(s->lengths, c->ints + 2, n * sizeof *s->lengths);
+    memcpy(s->dims, s->lengths, sizeof s->dims);
     if (s->part != KILN_F32 && s->part != KILN_F64) return false;
-    int64_t last = n ? s->lengths[n - 1] : 1, lines = kn_call_product(s->lengths, n ? n - 1 : 0), half;
+    int64_t last = n ? s->lengths[n - 1] : 1;
     s->total = kn_call_product(s->lengths, n);
-    if (s->total < 0 || s->total > INT64_MAX / 256 || lines < 0) return false;
-    half = last > 0 ? lines * (last / 2 + 1) : 0;
-    s->per_in = s->type == IRFFT ? half : s->total;
-    s->per_out = s->type == RFFT ? half : s->total;
+    if (s->total < 0 || s->total > INT64_MAX / 256 || last < 0) return false;
+    if (n && is_real(s->type)) s->dims[n - 1] = last > 0 ? last / 2 + 1 : 0;
+    s->spectrum = kn_call_product(s->dims, n);
+    if (s->spectrum < 0) return false;
+    s->per_in = s->type == RFFT ? s->total : s->spectrum;
+    s->per_out = s->type == IRFFT ? s->total : s->spectrum;
     int64_t ins = kn_call_product((int64_t[]){s->batch, s->per_in}, 2), outs = kn_call_product((int64_t[]){s->batch, s->per_out}, 2);
     if (ins < 0 || outs < 0 || !kn_parts_fit(c, 0, s->part, s->type != IRFFT, outs) || !kn_parts_fit(c, 1, s->part, s->type != RFFT, ins)) return false;
     *work_bytes = 0;
@@ -135,13 +225,14 @@ static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
     if (s->batch == 0) return true;
     int64_t longest = 1, room = 1;
     for (uint32_t d = 0; d < n; d++) {
-        int64_t r = kn_fft_room(s->lengths[d]);
-        if (s->lengths[d] > longest) longest = s->lengths[d];
+        bool real = is_real(s->type) && d + 1 == n;
+        int64_t r = real ? kn_real_fft_room(s->lengths[d]) : kn_fft_room(s->lengths[d]);
+        if (s->lengths[d] >= longest) longest = s->lengths[d] + 1; /* a half spectrum of 2 numbers has as many */
         if (r > room) room = r;
     }
-    size_t full, w = sizeof(kn_complex);
-    return kn_call_room(work_bytes, s->total, w, &full) && kn_call_room(work_bytes, s->type == IRFFT ? half : 0, w, &s->half) &&
-           kn_call_room(work_bytes, longest, w, &s->line) && kn_call_room(work_bytes, room, w, &s->room);
+    size_t re, w = sizeof(double), lanes = KN_FFT_LANES * w;
+    return kn_call_room(work_bytes, s->spectrum, w, &re) && kn_call_room(work_bytes, s->spectrum, w, &s->im) && kn_call_room(work_bytes, longest, lanes, &s->line) &&
+           kn_call_room(work_bytes, longest, lanes, &s->line_im) && kn_call_room(work_bytes, room, lanes, &s->room);
 }
 
 static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
@@ -152,11 +243,15 @@ static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, co
     fft *own = kn_arena_copy(arena, &s, sizeof s);
     KILN_TRY_MEM(ctx, own);
     *self = own;
+    int sign = s.type == FFT || s.type == RFFT ? -1 : 1;
     for (uint32_t d = 0; d < s.n && s.batch > 0; d++) {
+        if (is_real(s.type) && d + 1 == s.n) {
+            KILN_TRY(kn_real_fft_new(ctx, arena, s.lengths[d], sign, &own->real));
+            continue;
+        }
         for (uint32_t k = 0; k < d; k++)
             if (s.lengths[k] == s.lengths[d]) own->plan[d] = own->plan[k];
-        if (!own->plan[d] && s.lengths[d] > 1)
-            KILN_TRY(kn_fft_new(ctx, arena, s.lengths[d], s.type == FFT || s.type == RFFT ? -1 : 1, &own->plan[d]));
+        if (!own->plan[d] && s.lengths[d] > 1) KILN_TRY(kn_fft_new(ctx, arena, s.lengths[d], sign, &own->plan[d]));
     }
     return KILN_OK;
 }
