@@ -62,143 +62,184 @@ typedef struct fft {
     kiln_dtype part;
     const kn_fft *plan[MOST_DIMS]; /* NULL: nothing to do along the dimension */
     const kn_real_fft *real;       /* along the last one */
-    size_t im, line, line_im, room; /* in the workspace, which begins with the real parts of the spectrum */
+    bool between;               /* the workspace begins with the spectrum, which does not fit into the result */
+    size_t line, line_im, room; /* where they stand in it */
 } fft;
 
 /* Where a transform works. */
 typedef struct place {
-    double *re, *im;           /* the spectrum */
+    kn_parts spectrum;         /* between dimensions: workspace, or the result itself */
     double *line_re, *line_im; /* lines side by side */
     double *room;
 } place;
 
+/* Numbers of an array from `first` on. */
+typedef struct stretch {
+    const kn_parts *a;
+    int64_t first;
+} stretch;
+
+/* Lines side by side: where they begin, how far apart their numbers are. */
+typedef struct lines {
+    int64_t at[KN_FFT_LANES], n, lanes, step, length;
+} lines;
+
 static bool is_real(int64_t type) { return type == RFFT || type == IRFFT; }
 
-static double number_at(const kn_parts *x, int64_t k) { return x->dtype == KILN_F64 ? ((const double *)(const void *)x->data)[k] : (double)((const float *)(const void *)x->data)[k]; }
-
-static void set_number(const kn_parts *y, int64_t k, double v)
+/* Lines k, k + 1, .. along dimension d of an array of these dimensions. */
+static lines lines_of(const int64_t *dims, uint32_t n, uint32_t d, int64_t all, int64_t k)
 {
-    if (y->dtype == KILN_F64) ((double *)(void *)y->data)[k] = v;
-    else ((float *)(void *)y->data)[k] = (float)v;
+    lines v = {.n = all - k < KN_FFT_LANES ? all - k : KN_FFT_LANES, .lanes = all > 1 ? KN_FFT_LANES : 1, .step = 1, .length = dims[d]};
+    for (uint32_t i = d + 1; i < n; i++) v.step *= dims[i];
+    for (int64_t l = 0; l < v.n; l++) v.at[l] = (k + l) / v.step * v.step * v.length + (k + l) % v.step;
+    return v;
 }
 
-/* Where lines k, k + 1, .. of dimension d begin in the spectrum; gives how many there are. */
-static int64_t begins(const fft *s, uint32_t d, int64_t k, int64_t at[KN_FFT_LANES], int64_t *step)
-{
-    int64_t lines = s->spectrum / s->dims[d], n = lines - k < KN_FFT_LANES ? lines - k : KN_FFT_LANES;
-    *step = 1;
-    for (uint32_t i = d + 1; i < s->n; i++) *step *= s->dims[i];
-    for (int64_t l = 0; l < n; l++) at[l] = (k + l) / *step * *step * s->dims[d] + (k + l) % *step;
-    return n;
-}
+/* ---- lines and arrays ---- */
 
-/* n lines of the spectrum side by side, those that are missing zero; and back. */
-static void gather(const double *from, const int64_t *at, int64_t n, int64_t step, int64_t length, double *to)
-{
-    bool together = n == KN_FFT_LANES && at[n - 1] - at[0] == n - 1;
-    for (int64_t i = 0; i < length; i++, to += KN_FFT_LANES) {
-        if (together) {
-            memcpy(to, from + at[0] + i * step, KN_FFT_LANES * sizeof *to);
-            continue;
-        }
-        for (int64_t l = 0; l < n; l++) to[l] = from[at[l] + i * step];
-        for (int64_t l = n; l < KN_FFT_LANES; l++) to[l] = 0;
+/* Numbers first + at[l] of an array of T. `parts` of a number follow each other; 2 for packed reals, which come in pairs. */
+#define LINE_AT(T, s, parts, l) ((T *)(void *)(s).a->data + (parts) * ((s).first + v->at[l]))
+#define TOGETHER(v) ((v)->n == KN_FFT_LANES && (v)->at[KN_FFT_LANES - 1] - (v)->at[0] == KN_FFT_LANES - 1)
+
+enum { AHEAD = 12 }; /* lines of memory are asked for so many steps before they are needed: they lie on pages of their own */
+
+#define TRANSFERS(T) \
+    static void gather_##T(stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im) \
+    { \
+        const int64_t step = 2 * v->step, lanes = v->lanes; \
+        if (TOGETHER(v)) { \
+            const T *x = LINE_AT(const T, from, parts, 0); \
+            for (int64_t i = 0; i < count; i++, x += step, re += KN_FFT_LANES, im += KN_FFT_LANES) { \
+                if (i + AHEAD < count) __builtin_prefetch(x + AHEAD * step), __builtin_prefetch(x + AHEAD * step + KN_FFT_LANES); \
+                for (int l = 0; l < KN_FFT_LANES; l++) re[l] = (double)x[2 * l], im[l] = (double)x[2 * l + 1]; \
+            } \
+            return; \
+        } \
+        const T *x[KN_FFT_LANES]; /* a missing line repeats the first one */ \
+        for (int64_t l = 0; l < lanes; l++) x[l] = LINE_AT(const T, from, parts, l < v->n ? l : 0); \
+        for (int64_t i = 0; lanes == KN_FFT_LANES && i < count; i++, re += lanes, im += lanes) \
+            for (int l = 0; l < KN_FFT_LANES; l++) re[l] = (double)x[l][i * step], im[l] = (double)x[l][i * step + 1]; \
+        for (int64_t i = 0; lanes == 1 && i < count; i++) re[i] = (double)x[0][i * step], im[i] = (double)x[0][i * step + 1]; \
+    } \
+    static void spread_##T(stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im) \
+    { \
+        const int64_t step = 2 * v->step, lanes = v->lanes; \
+        if (TOGETHER(v)) { \
+            T *y = LINE_AT(T, to, parts, 0); \
+            for (int64_t i = 0; i < count; i++, y += step, re += KN_FFT_LANES, im += KN_FFT_LANES) { \
+                if (i + AHEAD < count) __builtin_prefetch(y + AHEAD * step, 1), __builtin_prefetch(y + AHEAD * step + KN_FFT_LANES, 1); \
+                for (int l = 0; l < KN_FFT_LANES; l++) y[2 * l] = (T)(re[l] / scale), y[2 * l + 1] = (T)(im[l] / scale); \
+            } \
+            return; \
+        } \
+        T *y[KN_FFT_LANES]; \
+        for (int64_t l = 0; l < v->n; l++) y[l] = LINE_AT(T, to, parts, l); \
+        for (int64_t i = 0; i < count; i++, re += lanes, im += lanes) \
+            for (int64_t l = 0; l < v->n; l++) y[l][i * step] = (T)(re[l] / scale), y[l][i * step + 1] = (T)(im[l] / scale); \
+    } \
+    static void gather_odd_##T(stretch from, const lines *v, int64_t count, double *re) \
+    { \
+        for (int64_t l = 0; l < v->n; l++) \
+            for (int64_t i = 0; i < count; i++) re[i * v->lanes + l] = (double)LINE_AT(const T, from, 1, l)[i]; \
+    } \
+    static void spread_odd_##T(stretch to, const lines *v, int64_t count, double scale, const double *re) \
+    { \
+        for (int64_t l = 0; l < v->n; l++) \
+            for (int64_t i = 0; i < count; i++) LINE_AT(T, to, 1, l)[i] = (T)(re[i * v->lanes + l] / scale); \
     }
+TRANSFERS(double)
+TRANSFERS(float)
+
+static void gather(stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im)
+{
+    (from.a->dtype == KILN_F64 ? gather_double : gather_float)(from, v, parts, count, re, im);
 }
 
-static void spread(const double *from, const int64_t *at, int64_t n, int64_t step, int64_t length, double *to)
+static void spread(stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im)
 {
-    bool together = n == KN_FFT_LANES && at[n - 1] - at[0] == n - 1;
-    for (int64_t i = 0; i < length; i++, from += KN_FFT_LANES) {
-        if (together) memcpy(to + at[0] + i * step, from, KN_FFT_LANES * sizeof *to);
-        else
-            for (int64_t l = 0; l < n; l++) to[at[l] + i * step] = from[l];
-    }
+    (to.a->dtype == KILN_F64 ? spread_double : spread_float)(to, v, parts, count, scale, re, im);
 }
 
-/* Complex transforms along dimension d of the spectrum. */
-static void along(const fft *s, const place *p, uint32_t d)
+/* Lines of real numbers, packed in pairs where the length is even. */
+static void gather_real(stretch from, const lines *v, double *re, double *im)
 {
-    int64_t lines = s->spectrum / s->dims[d], at[KN_FFT_LANES], step;
-    if (!s->plan[d]) return;
-    if (lines == 1) {
-        kn_fft_run(s->plan[d], p->re, p->im, 1, p->room);
+    if (kn_real_fft_packed(v->length)) {
+        gather(from, v, 1, v->length / 2, re, im);
         return;
     }
-    for (int64_t k = 0, n; k < lines; k += n) {
-        n = begins(s, d, k, at, &step);
-        gather(p->re, at, n, step, s->dims[d], p->line_re);
-        gather(p->im, at, n, step, s->dims[d], p->line_im);
-        kn_fft_run(s->plan[d], p->line_re, p->line_im, KN_FFT_LANES, p->room);
-        spread(p->line_re, at, n, step, s->dims[d], p->re);
-        spread(p->line_im, at, n, step, s->dims[d], p->im);
+    memset(re, 0, (size_t)(v->length * v->lanes) * sizeof *re);
+    memset(im, 0, (size_t)(v->length * v->lanes) * sizeof *im);
+    (from.a->dtype == KILN_F64 ? gather_odd_double : gather_odd_float)(from, v, v->length, re);
+}
+
+static void spread_real(stretch to, const lines *v, double scale, const double *re, const double *im)
+{
+    if (kn_real_fft_packed(v->length)) spread(to, v, 1, v->length / 2, scale, re, im);
+    else (to.a->dtype == KILN_F64 ? spread_odd_double : spread_odd_float)(to, v, v->length, scale, re);
+}
+
+/* ---- transforms along one dimension ---- */
+
+static void along(const fft *s, const place *p, uint32_t d, stretch from, stretch to, double scale)
+{
+    int64_t all = s->spectrum / s->dims[d];
+    for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
+        lines v = lines_of(s->dims, s->n, d, all, k);
+        gather(from, &v, 2, v.length, p->line_re, p->line_im);
+        if (s->plan[d]) kn_fft_run(s->plan[d], p->line_re, p->line_im, v.lanes, p->room);
+        spread(to, &v, 2, v.length, scale, p->line_re, p->line_im);
     }
 }
 
-/* Real numbers along the last dimension to the spectrum, or from it; `first`: where the transform's numbers begin. */
-static void along_real(const fft *s, const place *p, const kn_parts *x, int64_t first)
+/* Real numbers along the last dimension to the spectrum, or the other way. */
+static void along_real(const fft *s, const place *p, stretch from, stretch to, double scale)
 {
     uint32_t d = s->n - 1;
-    int64_t length = s->lengths[d], kept = s->dims[d], lines = s->spectrum / kept, at[KN_FFT_LANES], step, lanes = lines > 1 ? KN_FFT_LANES : 1;
-    bool packed = kn_real_fft_packed(length);
-    double *re = p->line_re, *im = p->line_im;
-    for (int64_t k = 0, n; k < lines; k += n) {
-        n = begins(s, d, k, at, &step);
-        if (s->type == RFFT) {
-            memset(re, 0, (size_t)(lanes * length) * sizeof *re);
-            memset(im, 0, (size_t)(lanes * length) * sizeof *im);
-            for (int64_t i = 0; i < length; i++) {
-                double *to = packed ? (i % 2 ? im : re) + i / 2 * lanes : re + i * lanes;
-                for (int64_t l = 0; l < n; l++) to[l] = number_at(x, first + (k + l) * length + i);
-            }
-            kn_real_fft_run(s->real, re, im, lanes, p->room);
-            for (int64_t i = 0; i < kept; i++)
-                for (int64_t l = 0; l < n; l++) p->re[at[l] + i] = re[i * lanes + l], p->im[at[l] + i] = im[i * lanes + l];
-            continue;
-        }
-        memset(re, 0, (size_t)(lanes * kept) * sizeof *re);
-        memset(im, 0, (size_t)(lanes * kept) * sizeof *im);
-        for (int64_t i = 0; i < kept; i++)
-            for (int64_t l = 0; l < n; l++) re[i * lanes + l] = p->re[at[l] + i], im[i * lanes + l] = p->im[at[l] + i];
-        kn_real_fft_run(s->real, re, im, lanes, p->room);
-        for (int64_t i = 0; i < length; i++) {
-            const double *from = packed ? (i % 2 ? im : re) + i / 2 * lanes : re + i * lanes;
-            for (int64_t l = 0; l < n; l++) set_number(x, first + (k + l) * length + i, from[l] / (double)s->total);
-        }
+    int64_t all = s->spectrum / s->dims[d];
+    for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
+        lines half = lines_of(s->dims, s->n, d, all, k), whole = lines_of(s->lengths, s->n, d, all, k);
+        if (s->type == IRFFT) gather(from, &half, 2, half.length, p->line_re, p->line_im);
+        else gather_real(from, &whole, p->line_re, p->line_im);
+        kn_real_fft_run(s->real, p->line_re, p->line_im, half.lanes, p->room);
+        if (s->type == RFFT) spread(to, &half, 2, half.length, scale, p->line_re, p->line_im);
+        else spread_real(to, &whole, scale, p->line_re, p->line_im);
     }
 }
 
-/* Transform number b. */
-static void one(const fft *s, const place *p, const kn_parts *x, const kn_parts *y, int64_t b)
+/* No dimension: of one number, itself. */
+static void copy(stretch from, stretch to)
 {
-    uint32_t complex = s->n - (is_real(s->type) && s->n);
-    if (s->n == 0) { /* of one number: itself */
-        for (int64_t k = 0; k < 1 + y->complex; k++) set_number(y, b * (1 + y->complex) + k, k && !x->complex ? 0 : number_at(x, b * (1 + x->complex) + k));
-        return;
-    }
-    if (s->type == RFFT) along_real(s, p, x, b * s->per_in);
-    else
-        for (int64_t k = 0; k < s->per_in; k++) p->re[k] = number_at(x, 2 * (b * s->per_in + k)), p->im[k] = number_at(x, 2 * (b * s->per_in + k) + 1);
-    for (uint32_t d = complex; d-- > 0;) along(s, p, d);
-    if (s->type == IRFFT) {
-        along_real(s, p, y, b * s->per_out);
-        return;
-    }
-    double scale = s->type == IFFT ? (double)s->total : 1;
-    for (int64_t k = 0; k < s->per_out; k++) {
-        set_number(y, 2 * (b * s->per_out + k), p->re[k] / scale);
-        set_number(y, 2 * (b * s->per_out + k) + 1, p->im[k] / scale);
-    }
+    lines one = {.n = 1, .lanes = 1, .step = 1, .length = 1};
+    double re, im = 0;
+    if (from.a->complex) gather(from, &one, 2, 1, &re, &im);
+    else gather_real(from, &one, &re, &im);
+    if (to.a->complex) spread(to, &one, 2, 1, 1, &re, &im);
+    else spread_real(to, &one, 1, &re, &im);
 }
 
-static double *at_byte(void *work, size_t at) { return (double *)(void *)((char *)work + at); }
+/* One transform, a dimension at a time: reals first on the way there, last on the way back. */
+static void one(const fft *s, const place *p, stretch from, stretch to)
+{
+    double scale = s->type == IFFT || s->type == IRFFT ? (double)s->total : 1;
+    stretch between = {&p->spectrum, p->spectrum.data == to.a->data ? to.first : 0};
+    if (s->n == 0) copy(from, to);
+    for (uint32_t k = 0; k < s->n; k++) {
+        bool last = k + 1 == s->n, real = is_real(s->type) && (s->type == RFFT ? k == 0 : last);
+        stretch into = last ? to : between;
+        if (real) along_real(s, p, from, into, last ? scale : 1);
+        else along(s, p, s->type == IRFFT ? s->n - 2 - k : s->n - 1 - k, from, into, last ? scale : 1);
+        from = between;
+    }
+}
 
 static void run_fft(const void *self, void *const *arrays, void *work)
 {
     const fft *s = self;
+    char *bytes = work;
     kn_parts y = {s->part, s->type != IRFFT, arrays[0]}, x = {s->part, s->type != RFFT, arrays[1]};
-    place p = {at_byte(work, 0), at_byte(work, s->im), at_byte(work, s->line), at_byte(work, s->line_im), at_byte(work, s->room)};
-    for (int64_t b = 0; b < s->batch; b++) one(s, &p, &x, &y, b);
+    place p = {s->between ? (kn_parts){KILN_F64, true, bytes} : y, (double *)(void *)(bytes + s->line), (double *)(void *)(bytes + s->line_im),
+               (double *)(void *)(bytes + s->room)};
+    for (int64_t b = 0; b < s->batch; b++) one(s, &p, (stretch){&x, b * s->per_in}, (stretch){&y, b * s->per_out});
 }
 
 /* Fills sizes and places of the workspace; false where the call does not fit. */
@@ -230,8 +271,9 @@ static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
         if (s->lengths[d] >= longest) longest = s->lengths[d] + 1; /* a half spectrum of 2 numbers has as many */
         if (r > room) room = r;
     }
-    size_t re, w = sizeof(double), lanes = KN_FFT_LANES * w;
-    return kn_call_room(work_bytes, s->spectrum, w, &re) && kn_call_room(work_bytes, s->spectrum, w, &s->im) && kn_call_room(work_bytes, longest, lanes, &s->line) &&
+    s->between = n > 1 && (s->part == KILN_F32 || s->type == IRFFT);
+    size_t first, lanes = KN_FFT_LANES * sizeof(double);
+    return kn_call_room(work_bytes, s->between ? s->spectrum : 0, 2 * sizeof(double), &first) && kn_call_room(work_bytes, longest, lanes, &s->line) &&
            kn_call_room(work_bytes, longest, lanes, &s->line_im) && kn_call_room(work_bytes, room, lanes, &s->room);
 }
 

@@ -26,7 +26,7 @@ INLINE void passes(const kn_fft *f, double *re, double *im, int64_t lanes, doubl
     for (uint32_t k = 0; k < f->n_passes; k++) {
         const kn_fft_pass *p = &f->passes[k];
         int64_t width = p->s * lanes;
-        if (width % KN_FFT_LANES == 0) eight_pass(p, f->sign, from_re, from_im, to_re, to_im, width);
+        if (width % eight_count == 0) eight_pass(p, f->sign, from_re, from_im, to_re, to_im, width);
         else one_pass(p, f->sign, from_re, from_im, to_re, to_im, width);
         double *r = from_re, *i = from_im;
         from_re = to_re, from_im = to_im, to_re = r, to_im = i;
