@@ -5,6 +5,7 @@
  *   --targets A,B     these targets
  *   --write FILE      notes a hash of what the interpreter gives of each program
  *   --keep DIR TARGET also compiles everything for TARGET into the cache DIR, whether this processor runs it or not
+ *   --cache DIR       code that is kept there is not made again
  *   --read FILE DIR   on another processor: results against the hashes noted in FILE, code from the cache DIR alone; what the interpreter
  *                     gives is compared, too, where that took no longer than some milliseconds
  * Results of libraries whose bits belong to the machine (docs/numerics.md, 9) are compared on one machine only. For a target that rounds
@@ -41,7 +42,7 @@ static struct {
     const kn_target *targets[KN_N_TARGETS];
     unsigned n_targets;
     FILE *write;
-    const char *keep_dir, *read_dir;
+    const char *keep_dir, *read_dir, *cache_dir;
     const kn_target *keep;
     note *notes;
     size_t n_notes;
@@ -288,7 +289,7 @@ static void keep_code(kiln_ctx *ctx, const subject *s)
         complain(s, &f, kiln_ctx_error(ctx)->message);
         break;
     }
-    if (kiln_cache_enable(ctx, "none") != KILN_OK) suite.failures++;
+    if (kiln_cache_enable(ctx, suite.cache_dir) != KILN_OK) suite.failures++;
 }
 
 static void check_here(kiln_ctx *ctx, const subject *s)
@@ -425,6 +426,7 @@ static int pick_targets(char *names)
 static int options(int argc, char **argv, int *first)
 {
     int i = 1, code = 0;
+    suite.cache_dir = "none";
     for (int k = 0; k < KN_N_TARGETS; k++)
         if (kn_cpu_runs(&kn_targets[k])) suite.targets[suite.n_targets++] = &kn_targets[k];
     for (; i < argc && strncmp(argv[i], "--", 2) == 0 && code == 0; i++) {
@@ -435,9 +437,11 @@ static int options(int argc, char **argv, int *first)
             suite.keep_dir = argv[++i];
             suite.keep = kn_target_find(argv[++i]);
             if (!suite.keep) code = 2;
+        } else if (strcmp(argv[i], "--cache") == 0 && left >= 1) {
+            suite.cache_dir = argv[++i];
         } else if (strcmp(argv[i], "--read") == 0 && left >= 2) {
             code = read_notes(argv[++i]);
-            suite.read_dir = argv[++i];
+            suite.read_dir = suite.cache_dir = argv[++i];
         } else {
             fprintf(stderr, "what is %s?\n", argv[i]);
             code = 2;
@@ -454,7 +458,7 @@ int main(int argc, char **argv)
     if (code) return code;
     struct sigaction a = {.sa_handler = alarmed};
     sigaction(SIGALRM, &a, NULL);
-    if (kiln_ctx_create(NULL, &ctx) != KILN_OK || kiln_cache_enable(ctx, suite.read_dir ? suite.read_dir : "none") != KILN_OK) return 3;
+    if (kiln_ctx_create(NULL, &ctx) != KILN_OK || kiln_cache_enable(ctx, suite.cache_dir) != KILN_OK) return 3;
     if (first == argc) every_primitive(ctx);
     for (int i = first; i < argc && code == 0; i++) {
         if (argv[i][0] == '@') code = from_list(ctx, argv[i] + 1);
