@@ -175,6 +175,10 @@ run 2 eval f.jaxpr 'f99[3]:1,2,3' 'f64[]:1'; complains "no element type 'f99'"
 echo '{ lambda ; a:f8_e4m3fn[2] b:i4[2]. let in (a, b) }' > narrow.jaxpr
 run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' -o narrow.npz
 run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' --expect narrow.npz
+run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' -o narrow/
+run 0 eval narrow.jaxpr narrow/out0.npy narrow/out1.npy --expect narrow.npz
+printf "\\223NUMPY\\1\\0v\\0{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }%60s\\n\\10\\7" '' > low.npy # without the sign in the upper bits
+run 0 eval narrow.jaxpr narrow/out0.npy low.npy --expect narrow.npz
 run 2 eval f.jaxpr r.npz; complains "no array 'a'"
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; holds t.json
 check grep -q '"compile_ms"' t.json
