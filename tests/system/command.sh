@@ -184,6 +184,25 @@ run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; hol
 check grep -q '"compile_ms"' t.json
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --dump d; holds d/001-eval-1.traced.jaxpr; check test "$(ls d | wc -l)" -ge 5
 
+# two programs, dialects, rewrites
+printf '{ lambda ; a:f32[3] b:f32[3]. let\n    c:f32[3] = mul a b\n    d:f32[3] = add c 1.0:f32[]\n    e:f32[3] = sub d 0.0:f32[]\n    f:f32[3] = mul e c\n  in (f,) }\n' > one.jaxpr
+sed 's/add c 1.0/sub c 1.0/; s/f:f32\[3\] = mul e c/z:f32[3] = neg c; f:f32[3] = mul e z/' one.jaxpr > two.jaxpr
+sed 's/\bc\b/other/g' one.jaxpr > renamed.jaxpr
+run 1 show one.jaxpr --diff two.jaxpr; says "-  d:f32[3] = add c 1.0"; says "+  d:f32[3] = sub c 1.0"; says "+  f:f32[3] = neg c"; says "   e:f32[3] = sub d"
+run 0 show one.jaxpr --diff renamed.jaxpr; check test ! -s out
+run 1 show one.jaxpr --diff two.jaxpr --stage loops; says "= add f32"
+run 1 show one.jaxpr --diff two.jaxpr --format stablehlo; says "stablehlo.negate"
+run 2 show one.jaxpr --diff nosuch.jaxpr; complains "cannot open 'nosuch.jaxpr'"
+run 2 show one.jaxpr --diff two.jaxpr --ops; complains "ops does not go with it"
+run 2 show one.jaxpr --diff two.jaxpr --format svg; complains "diff compares programs"
+run 0 show one.jaxpr --rules; says "1 simplify: x - 0.0 = x"; says "one.jaxpr:4:5: sub"
+run 2 show one.jaxpr --rules --stage traced; complains "rules belongs to"
+run 0 show one.jaxpr --dialect old -o one.old.jaxpr; check grep -q "add c 1.0$" one.old.jaxpr
+run 0 show one.old.jaxpr --dialect new -o one.new.jaxpr; check cmp one.new.jaxpr one.jaxpr
+run 0 show one.old.jaxpr; says "add c 1.0"
+run 2 show one.jaxpr --dialect older; complains "older"
+run 2 show one.jaxpr --dialect old --format hlo; complains "dialect is that of jaxprs"
+
 # counts and graphs
 run 0 counts f.jaxpr --write counts.json; check test ! -s out; holds counts.json
 run 0 counts f.jaxpr --check counts.json; says "no count moved"
