@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Floats of 16, 8 and 4 bits: codes in registers, f32 to compute with. Widening is exact; narrowing rounds once to nearest even,
- * by integer arithmetic as array/scalar.c and array/float8.c do, but for f16, whose instructions do the same. What is wider than
- * f32 comes through f32 rounded to odd, which a second rounding to 22 bits or less cannot see. */
+ * by integer arithmetic as array/scalar.c and array/float8.c do, or, for f16, by the target's instructions, which do the same. What is
+ * wider than f32 comes through f32 rounded to odd, which a second rounding to 22 bits or less cannot see. */
 #include "llvm/emit.h"
 
 #include "array/float8.h"
@@ -50,7 +50,7 @@ kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code)
 {
     words k = {e, w};
     LLVMTypeRef half = LLVMHalfTypeInContext(e->c), real = kn_type(e, KILN_F32, w);
-    if (d == KILN_F16) return LLVMBuildFPExt(e->b, kn_bitcast(e, code, w ? LLVMVectorType(half, w) : half), real, "");
+    if (d == KILN_F16 && e->target->halves) return LLVMBuildFPExt(e->b, kn_bitcast(e, code, w ? LLVMVectorType(half, w) : half), real, "");
     kn_ll c = LLVMBuildZExt(e->b, code, kn_type(e, KILN_U32, w), "");
     if (d == KILN_BF16) return real_of(k, left(k, c, 16));
     if (d != KILN_F8E8M0FNU) return real_of(k, widen_code(k, d, c));
@@ -106,7 +106,7 @@ kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real)
 {
     words k = {e, w};
     LLVMTypeRef half = LLVMHalfTypeInContext(e->c), code = kn_type(e, d, w);
-    if (d == KILN_F16) return kn_bitcast(e, LLVMBuildFPTrunc(e->b, real, w ? LLVMVectorType(half, w) : half, ""), code);
+    if (d == KILN_F16 && e->target->halves) return kn_bitcast(e, LLVMBuildFPTrunc(e->b, real, w ? LLVMVectorType(half, w) : half, ""), code);
     kn_ll bits = bits_of(k, real), r;
     if (d == KILN_BF16) {
         kn_ll odd = and(k, right(k, bits, 16), 1);
