@@ -308,7 +308,9 @@ static kiln_status type_literals(kn_parser *p, scope *s, const kn_prim *prim, co
             d = kn_type_of(body, body->in[body->nin - from_end]).dtype;
             found = true;
         } else {
-            found = is_place(prim, i, &d);
+            kiln_dtype place;
+            found = is_place(prim, i, &place);
+            if (found) d = place;
         }
         for (uint32_t k = 0; found && d == KILN_I32 && !body && k < in->n; k++) { /* all indices have one type */
             kiln_dtype other;

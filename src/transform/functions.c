@@ -165,6 +165,8 @@ kiln_status kn_jvp(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, ui
 
 kiln_status kn_linearize(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out)
 {
+    bool *which;
+    KILN_TRY(chosen(r, j, "linearize", wrt, n, &which));
     KILN_TRY(kn_jvp(r, j, wrt, n, out));
     bool *used = kn_new_flags(r, (*out)->nout);
     KILN_TRY_MEM(r->ctx, used);
@@ -281,9 +283,40 @@ kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **
     return kn_build_finish(&b, &total, 1, out);
 }
 
+/* Is a value called this anywhere in the program? */
+typedef struct search {
+    const char *name;
+    bool found;
+} search;
+
+static void look_for_name(void *ud, const kn_jaxpr *j)
+{
+    search *s = ud;
+    for (uint32_t k = 0; k < j->neqns && !s->found; k++) {
+        const kn_param *name = j->eqns[k].prim == &kn_prim_name ? kn_param_of(&j->eqns[k], "name") : NULL;
+        s->found = name && name->kind == KN_P_TEXT && strcmp(name->text, s->name) == 0;
+        if (!s->found) kn_eqn_bodies(&j->eqns[k], look_for_name, s);
+    }
+}
+
+static kiln_status names_are_there(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n)
+{
+    static const char *const policies[] = {"nothing", "everything", "dots", "log"};
+    for (uint32_t i = 0; i < n; i++) {
+        search s = {saved[i], false};
+        for (size_t k = 0; k < sizeof policies / sizeof *policies; k++) s.found = s.found || strcmp(saved[i], policies[k]) == 0;
+        if (!s.found) look_for_name(&s, j);
+        if (!s.found)
+            return kn_fail(r->ctx, KILN_INVALID, "checkpoint: no value of the program is called '%.100s'; accepted: nothing, everything, log, dots, and names that its `name` equations give",
+                           saved[i]);
+    }
+    return KILN_OK;
+}
+
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n, const kn_jaxpr **out)
 {
     bool logarithm = n == 1 && strcmp(saved[0], "log") == 0, nothing = n == 0 || logarithm || (n == 1 && strcmp(saved[0], "nothing") == 0);
+    KILN_TRY(names_are_there(r, j, saved, n));
     if (nothing) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));
     if (logarithm) n = 0;
     kn_param params[] = {KN_BOOL(false), KN_JAXPR(j), KN_NONE, KN_BOOL(true)};

@@ -171,7 +171,7 @@ static kiln_status split(const kn_rules *r, word *w)
         size_t n = comma ? (size_t)(comma - s) : strlen(s);
         const char *one = kn_arena_textn(arena, s, n);
         KILN_TRY_MEM(r->ctx, one && kn_push(arena, &v, one));
-        if (n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: an argument of %s is empty in '%s'", w->name, w->args);
+        if (n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: an argument of %s is empty in '%s:%s'", w->name, w->name, w->args);
         s = comma ? comma + 1 : NULL;
     }
     w->arg = v.v;

@@ -203,6 +203,14 @@ run 0 show one.old.jaxpr; says "add c 1.0"
 run 2 show one.jaxpr --dialect older; complains "older"
 run 2 show one.jaxpr --dialect old --format hlo; complains "dialect is that of jaxprs"
 
+# one clear error each
+run 2 show one.jaxpr -o ''; complains "-o needs a value: FILE"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --threads 99999999999999999999; complains "at most 63 bits"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform ''; complains "--transform needs a value"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform linearize:0,0; complains "linearize: operand 0 stands behind operand 0"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform checkpoint:nosuch; complains "no value of the program is called 'nosuch'"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform checkpoint:; complains "empty in 'checkpoint:'"
+
 # counts and graphs
 run 0 counts f.jaxpr --write counts.json; check test ! -s out; holds counts.json
 run 0 counts f.jaxpr --check counts.json; says "no count moved"
