@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats of 16, 8 and 4 bits: codes in registers, f32 to compute with. Widening is exact; narrowing rounds once to nearest even,
+/* Floats of 16 bits and less: codes in registers, f32 to compute with. Widening is exact; narrowing rounds once to nearest even,
  * by integer arithmetic as array/scalar.c and array/float8.c do, or, for f16, by the target's instructions, which do the same. What is
  * wider than f32 comes through f32 rounded to odd, which a second rounding to 22 bits or less cannot see. */
 #include "llvm/emit.h"
@@ -89,14 +89,14 @@ static kn_ll narrow_code(words k, kiln_dtype d, kn_ll bits)
     return pick(k, is(k, LLVMIntUGT, a, INFINITE), word(k, nan), r);
 }
 
-/* A bare exponent: ties go to the even one. */
+/* A bare exponent: the one digit before it is odd, so that ties go up. */
 static kn_ll narrow_exponent(words k, kn_ll bits)
 {
-    kn_ll normal = right(k, bits, 23), part = and(k, bits, 0x7fffff), odd = and(k, normal, 1);
-    kn_ll up = LLVMBuildICmp(k.e->b, LLVMIntUGT, LLVMBuildAdd(k.e->b, part, odd, ""), word(k, 0x400000), "");
+    kn_ll normal = right(k, bits, 23), part = and(k, bits, 0x7fffff);
+    kn_ll up = is(k, LLVMIntUGE, part, 0x400000);
     kn_ll code = LLVMBuildAdd(k.e->b, normal, LLVMBuildZExt(k.e->b, up, kn_type(k.e, KILN_U32, k.w), ""), "");
-    code = pick(k, is(k, LLVMIntULT, bits, 0x800000), /* subnormal: 2^-127 up to 3 * 2^-128, which ties to the even code 0 */
-                LLVMBuildZExt(k.e->b, is(k, LLVMIntUGT, bits, 0x600000), kn_type(k.e, KILN_U32, k.w), ""), code);
+    code = pick(k, is(k, LLVMIntULT, bits, 0x800000), /* subnormal: 2^-127, from 3 * 2^-128 on 2^-126 */
+                LLVMBuildZExt(k.e->b, is(k, LLVMIntUGE, bits, 0x600000), kn_type(k.e, KILN_U32, k.w), ""), code);
     kn_ll none = LLVMBuildOr(k.e->b, is(k, LLVMIntEQ, bits, 0), is(k, LLVMIntUGE, bits, INFINITE), ""); /* 0, infinite, NaN, negative */
     code = pick(k, is(k, LLVMIntUGT, code, 254), word(k, 255), code);
     return pick(k, none, word(k, 255), code);
