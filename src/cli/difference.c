@@ -117,7 +117,7 @@ static void put_eqn(side *s, const kn_jaxpr *j, uint32_t base, const kn_eqn *e, 
     for (uint32_t i = 0; i < e->prim->nparams; i++) bodies = bodies || e->params[i].kind == KN_P_JAXPR || is_bodies(&e->params[i]);
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param *p = &e->params[i];
-        if (!kn_param_shows(&e->prim->params[i], p, false)) continue;
+        if (!kn_param_shows(e, i, false)) continue;
         kn_text_add(&s->t, any ? bodies ? "" : " " : "[");
         any = true;
         if (bodies) finish_line(s), indent(s, depth + 1);
