@@ -300,11 +300,11 @@ static void look_for_name(void *ud, const kn_jaxpr *j)
     }
 }
 
-static kiln_status names_are_there(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n)
+kiln_status kn_checkpoint_named(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n)
 {
     static const char *const policies[] = {"nothing", "everything", "dots", "log", "root"};
     for (uint32_t i = 0; i < n; i++) {
-        search s = {saved[i], false};
+        search s = {saved[i], i + 1 == n && saved[i][0] && !saved[i][strspn(saved[i], "0123456789")]}; /* or a number of trips */
         for (size_t k = 0; k < sizeof policies / sizeof *policies; k++) s.found = s.found || strcmp(saved[i], policies[k]) == 0;
         if (!s.found) look_for_name(&s, j);
         if (!s.found)
@@ -336,7 +336,6 @@ kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *cons
 {
     int64_t max_trips;
     KILN_TRY(bound_of(r, saved, &n, &max_trips));
-    KILN_TRY(names_are_there(r, j, saved, n));
     const char *only = n == 1 ? saved[0] : n ? "" : "root";
     bool logarithm = strcmp(only, "log") == 0, root = strcmp(only, "root") == 0 || strcmp(only, "nothing") == 0, all = strcmp(only, "everything") == 0;
     if (logarithm || root) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));

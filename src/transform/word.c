@@ -107,6 +107,7 @@ static kiln_status apply_vmap(const kn_rules *r, const kn_jaxpr *j, const word *
 }
 static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
+    KILN_TRY(kn_checkpoint_named(r, j, w->arg, w->n));
     return kn_checkpoint(r, j, w->arg, w->n, out);
 }
 
