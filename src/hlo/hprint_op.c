@@ -439,6 +439,13 @@ static void call(put *w)
     add_and_set(w, "call");
 }
 
+static void top_k(put *w)
+{
+    number(w, "k", "k");
+    kn_text_add(&w->t, ", largest=true");
+    add_and_set(w, "topk");
+}
+
 /* The operands come back together, as a tuple. */
 static void barrier(put *w)
 {
@@ -562,6 +569,7 @@ void kn_hop(kn_hprint *p, const kn_mop *o)
     if (dot_at < o->name.n && n < sizeof name) memcpy(name, o->name.s + dot_at + 1, n);
     bool chlo = kn_span_holds((kn_span){o->name.s, dot_at}, "chlo"), func = kn_span_holds((kn_span){o->name.s, dot_at}, "func"), done = false;
     if (func) call(&w), done = true;
+    else if (chlo && strcmp(name, "top_k") == 0) top_k(&w), done = true;
     else if (chlo && strcmp(name, "erf") != 0 && strcmp(name, "tan") != 0) custom_call(&w, o->name), done = true;
     else if (strcmp(name, "while") == 0 || strcmp(name, "case") == 0 || strcmp(name, "if") == 0) kn_hcontrol(p, o), done = true;
     else if (strcmp(name, "custom_call") == 0) custom_call(&w, kn_mop_attr(o, "call_target_name")->text), done = true;

@@ -190,7 +190,7 @@ static kiln_status rng(kn_himport *h, const kn_mop *o, const kn_himporter *row)
     kn_span word;
     kiln_type t;
     (void)row;
-    KILN_TRY(kn_hcount(h, o, 3, 1));
+    KILN_TRY(kn_hcount(h, o, kn_mop_attr(o, "shape_of_result") ? 2 : 3, 1)); /* the third, the shape, is that of the result */
     KILN_TRY(kn_hin(h, o, 0, &a));
     KILN_TRY(kn_hin(h, o, 1, &b));
     KILN_TRY(kn_hresult(h, o, 0, &t));

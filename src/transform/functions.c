@@ -304,7 +304,7 @@ kiln_status kn_checkpoint_named(const kn_rules *r, const kn_jaxpr *j, const char
 {
     static const char *const policies[] = {"nothing", "everything", "dots", "log", "root"};
     for (uint32_t i = 0; i < n; i++) {
-        search s = {saved[i], i + 1 == n && saved[i][0] && !saved[i][strspn(saved[i], "0123456789")]}; /* or a number of trips */
+        search s = {saved[i], saved[i][0] && !saved[i][strspn(saved[i], "0123456789")]}; /* or a number of trips */
         for (size_t k = 0; k < sizeof policies / sizeof *policies; k++) s.found = s.found || strcmp(saved[i], policies[k]) == 0;
         if (!s.found) look_for_name(&s, j);
         if (!s.found)

@@ -225,6 +225,15 @@ static void hlo_refused(void **state)
         {ENTRY("  ROOT r = (f32[], f32[]) constant((1, 2))\n"), "constants that are tuples"},
         {ENTRY("  ROOT r = f32[<=4] negate(x)\n"), "the dimensions [<=4]"},
         {ENTRY("  ROOT r = f32[4] custom-call(x), custom_call_target=\"no_such_target\"\n"), "@no_such_target is not known"},
+        {"HloModule m, num_partitions=2\n\nENTRY main {\n  ROOT x = f32[4]{0} parameter(0)\n}\n", "made for several partitions"},
+        {"HloModule m, is_scheduled=true, replica_count=16\n\nENTRY main {\n  ROOT x = f32[4]{0} parameter(0)\n}\n", "made for several replicas"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = f32[8]{0} all-gather(x), replica_groups={{0,1}}, dimensions={0}\n}\n", "between several replicas"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = f32[4]{0} all-gather(x), replica_groups=[1,2]<=[2], dimensions={0}\n}\n", "between several replicas"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = f32[4]{0} collective-permute(x), source_target_pairs={{0,1}}\n}\n", "between several replicas"},
+        {"HloModule m\n\nENTRY main {\n  k = token[] after-all()\n  i = (f32[4]{0}, token[]) infeed(k)\n  ROOT r = f32[4]{0} get-tuple-element(i), index=0\n}\n", "host queue"},
+        {"HloModule m\n\nENTRY main {\n  ROOT r = u64[1]{0} rng-get-and-update-state(), delta=1\n}\n", "state of its own"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = s32[2,2]{1,0} bitcast(x)\n}\n", "not both"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = (f32[2]{0}, s32[2]{0}) topk(x), k=2, largest=false\n}\n", "largest=true"},
     };
     int bad = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) bad += !is_refused(*state, kn_hlo_text_parse, cases[i].text, cases[i].says, NULL);
