@@ -10,14 +10,16 @@
  *
  * Where the indices are said to be sorted and a window is one element, its value is kept while the same place is named again:
  *
- *      loop v in 0 .. vectors carry place, value = out[place]
- *        .. if index[v] = place: value = add value, updates[v], else the same on out[index[v]]
- *           out[..] = value                       (nothing is read back: what was just stored need not be waited for) */
+ *      loop v in 0 .. vectors carry place, value
+ *        if 0 <= index[v] <= last
+ *          old = value if index[v] = place, else out[index[v]]     a branch: what was just stored need not be waited for
+ *          place = index[v], value = out[place] = add old, updates[v] */
 #include "loop/maker.h"
 #include "prim/index.h"
 
-/* Windows of at most FEW elements have no loop; a small array in registers takes at most MOST_CHOICES choices of an element. */
-enum { FEW = 4, MOST_CHOICES = 256 };
+/* Windows of at most FEW elements have no loop; a small array in registers takes at most MOST_CHOICES choices of an element.
+ * RUN: updates of a place in a row, on average, that make up for asking whether it is the same. */
+enum { FEW = 4, MOST_CHOICES = 256, RUN = 8 };
 
 typedef struct spread {
     frame *f;
@@ -240,6 +242,67 @@ static void vector_body(maker *m, void *ud, const kn_lv *batch)
     if (branch) close_if(m, branch);
 }
 
+/* ---- runs of one place ---- */
+
+static bool has_runs(const spread *s, int64_t vectors)
+{
+    const kn_param *sorted = kn_param_of(s->e, "indices_are_sorted"), *unique = kn_param_of(s->e, "unique_indices");
+    if (!sorted->b || unique->b || s->op == KN_S_NONE || window_size(s) != 1 || s->d.operand_batch.n) return false;
+    for (uint32_t d = 0; d + 1 < s->indices.rank; d++)
+        if (s->indices.dims[d] != 1 && s->indices.dims[d] != vectors) return false;
+    return vectors / RUN >= kiln_type_size(s->x);
+}
+
+/* The element at `at`: `value` where that is its place. */
+static kn_lv kept_or_loaded(maker *m, const spread *s, kn_lv at, kn_lv last, kn_lv value)
+{
+    kn_lv same = lv_sop(m, KN_S_eq, KILN_I64, KILN_BOOL, at, last, 0), selector = convert(m, same, KILN_I32);
+    kn_lv branch = open_statement(m, KN_L_IF, 2);
+    if (m->status != KILN_OK) return 0;
+    region_of(m, branch)->selector = selector;
+    open_region_block(m, branch, 0, true);
+    add_yield(m, branch, 0, lv_load(m, s->slot, at));
+    close_block(m);
+    open_region_block(m, branch, 1, true);
+    add_yield(m, branch, 1, value);
+    close_block(m);
+    close_statement(m, branch);
+    return add_result(m, branch, s->x.dtype);
+}
+
+static void put_runs(maker *m, const spread *s, int64_t vectors)
+{
+    kn_lv start[MAX_RANK], raw[MAX_RANK], batch[MAX_RANK], w[MAX_RANK], loop, branch = 0;
+    kn_lv nowhere = lv_int(m, -1), none = lv_const(m, s->x.dtype, (kn_scalar){.u = 0}), v = open_loop(m, 0, vectors, 0, &loop);
+    kn_lv last = add_carry(m, loop, nowhere), value = add_carry(m, loop, none);
+    for (uint32_t d = 0; d + 1 < s->indices.rank; d++) batch[d] = s->indices.dims[d] == 1 ? lv_int(m, 0) : v;
+    for (uint32_t d = 0; d < s->x.rank; d++) w[d] = lv_int(m, 0);
+    kn_lv ok = test_window(m, s, batch, raw);
+    if (ok) branch = open_if(m, ok);
+    find_start(m, s, batch, raw, start);
+    if (m->status != KILN_OK) return;
+    kn_lv at = place_in(m, s, start, w), old = kept_or_loaded(m, s, at, last, value);
+    kn_lv new = combine(m, s, old, update_at(m, s, batch, w));
+    lv_store(m, s->slot, at, new);
+    if (branch) {
+        add_yield(m, branch, 1, at);
+        add_yield(m, branch, 1, new);
+        close_block(m);
+        open_region_block(m, branch, 0, true);
+        add_yield(m, branch, 0, last);
+        add_yield(m, branch, 0, value);
+        close_if(m, branch);
+        at = add_result(m, branch, KILN_I64);
+        new = add_result(m, branch, s->x.dtype);
+    }
+    add_yield(m, loop, 0, at);
+    add_yield(m, loop, 0, new);
+    close_loop(m, loop);
+    add_result(m, loop, KILN_I64);
+    add_result(m, loop, s->x.dtype);
+    m->l->nests++;
+}
+
 /* ---- in registers ---- */
 
 static void put_in_registers(maker *m, const spread *s, const kn_lv *batch)
@@ -319,6 +382,7 @@ void emit_scatter(maker *m, frame *f, const kn_eqn *e)
     s.updates = read_beside(m, f, e, 2, &same);
     s.slot = slot_to_change(m, f, e, same);
     if (n <= FEW) one_by_one(m, &s, n);
+    else if (has_runs(&s, n)) put_runs(m, &s, n);
     else make_nest(m, vectors.rank, vectors.dims, false, vector_body, &s);
     put_whole(m, f, e->out[0], s.slot);
 }
