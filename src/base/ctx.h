@@ -52,7 +52,7 @@ struct kiln_ctx {
     char dump_dir[256]; /* empty: no dumps */
     unsigned n_dumps;   /* numbers the programs dumped by this context */
     char lib_dir[256];  /* KILN_LIBDIR: where modules are; empty: beside the program or library */
-    char target[16];    /* "x86-64-v3" or "x86-64-v4" */
+    char target[16];    /* base/cpu.h */
     int tier;           /* 0, 2, -1 automatic */
     unsigned threads;   /* of one call; 0: what the processors and the container allow */
     void (*leave_pool)(void); /* told once at the end; NULL: no call of this context may be split so far */

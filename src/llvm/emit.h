@@ -19,6 +19,7 @@
 #ifndef KN_LLVM_EMIT_H
 #define KN_LLVM_EMIT_H
 
+#include "base/cpu.h"
 #include "run/codegen.h"
 
 #include <llvm-c/Core.h>
@@ -58,6 +59,7 @@ typedef struct kn_near {
 typedef struct kn_emit {
     const kn_loops *l;
     const kn_codegen_options *o;
+    const kn_target *target;
     kn_codegen_result *out;
     kn_arena arena;
     LLVMContextRef c;

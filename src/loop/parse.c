@@ -578,7 +578,7 @@ static kiln_status call(parser *p, kn_linst *in)
 /* swap, copy, tick, a call, a store */
 static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
 {
-    bool swap, copy, point, tick, calls, condition;
+    bool swap, copy, point, tick, calls, condition, ahead;
     KILN_TRY(accept(p, "swap", &swap));
     KILN_TRY(accept(p, "copy", &copy));
     KILN_TRY(accept(p, "point", &point));
@@ -604,7 +604,9 @@ static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
     in->op = KN_L_STORE;
     KILN_TRY(element(p, b, in));
     KILN_TRY(expect(p, "="));
-    return operand(p, b, in->dtype, &in->b);
+    KILN_TRY(operand(p, b, in->dtype, &in->b));
+    KILN_TRY(accept(p, "ahead", &ahead));
+    return ahead ? small(p, "a number of elements", &in->index) : KILN_OK;
 }
 
 /* at SCOPE FILE:LINE:COLUMN, for what follows */

@@ -250,6 +250,7 @@ static void statements(printer *p, const kn_lblock *b)
             operand(p, in->a, false);
             kn_text_add(&p->t, "] = ");
             operand(p, in->b, false);
+            if (in->index) kn_text_printf(&p->t, " ahead %u", in->index);
             break;
         case KN_L_SWAP:
             kn_text_printf(&p->t, "swap %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2));
