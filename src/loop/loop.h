@@ -68,6 +68,7 @@ typedef struct kn_lregion {
     kn_lv lo, hi;     /* loop, lanes: i64 */
     kn_lv selector;   /* if: i32 */
     uint32_t width;   /* loop: 0 or W; lanes: W */
+    uint32_t steps;   /* while: how many lanes a trip steps, for the call's counters; 0: trips are not counted */
     int64_t cost;     /* loop: 0, or it may be split over threads, and this is the cost of one iteration (split.c) */
     int64_t block;    /* lanes */
     kn_sop acc;       /* lanes */

@@ -366,6 +366,9 @@ static kiln_status loop_while(parser *p, kn_lblock *outer, kn_linst *in)
 {
     KILN_TRY(region(p, 2, &in->region));
     kn_lregion *r = in->region;
+    bool counted;
+    KILN_TRY(accept(p, "steps", &counted));
+    if (counted) KILN_TRY(small(p, "a number of lanes", &r->steps));
     KILN_TRY(carries(p, outer, r));
     KILN_TRY(block(p, &r->blocks[0]));
     KILN_TRY(expect(p, "do"));

@@ -168,6 +168,7 @@ static void statement(printer *p, const kn_linst *in)
         break;
     case KN_L_WHILE:
         kn_text_add(&p->t, "while");
+        if (r->steps) kn_text_printf(&p->t, " steps %u", r->steps);
         carries(p, r, 0);
         block(p, &r->blocks[0]);
         kn_text_add(&p->t, " do");
