@@ -42,7 +42,8 @@ kiln_status kn_linear_of(const kn_rules *r, const kn_jaxpr *j, const bool *which
     kn_split s;
     KILN_TRY(kn_partial_body(r, both, unknown, wanted, NULL, &s));
     for (uint32_t i = 0; i < j->nout; i++)
-        if (s.unknown_out[i]) return kn_fail(r->ctx, KILN_INTERNAL, "result %u depends on a tangent", i);
+        if (s.unknown_out[i])
+            return kn_fail(r->ctx, KILN_INVALID, "result %u depends on a tangent: the values that the jvp of a custom_jvp gives must follow from its operands alone", i);
     out->known = s.known;
     out->map = s.unknown;
     out->residuals = s.residuals;
@@ -305,8 +306,8 @@ kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *cons
     KILN_TRY(bound_of(r, saved, &n, &max_trips));
     const char *only = n == 1 ? saved[0] : n ? "" : "root";
     bool logarithm = strcmp(only, "log") == 0, root = strcmp(only, "root") == 0 || strcmp(only, "nothing") == 0, all = strcmp(only, "everything") == 0;
-    if (logarithm || root) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));
-    if (logarithm || root || all) KILN_TRY(kn_bound_loops(r, j, max_trips, all ? "all" : logarithm ? "log" : "root", &j));
+    const kn_loop_plan plan = {!all, logarithm, max_trips, all ? "all" : logarithm ? "log" : "root"};
+    if (logarithm || root || all) KILN_TRY(kn_plan_loops(r, j, &plan, &j));
     if (logarithm || strcmp(only, "root") == 0) n = 0;
     kn_param params[] = {KN_BOOL(false), KN_JAXPR(j), KN_NONE, KN_BOOL(true)};
     const char *policy;
