@@ -193,6 +193,7 @@ static void store_moved(frame *f, kn_atom a, unsigned *budget)
         if (runs_on(f, e->in[i], budget)) continue;
         const kn_eqn *d = &f->j->eqns[f->plan[e->in[i]].def];
         if (d->prim->flags & KN_ELEMENTWISE) store_moved(f, e->in[i], budget);
+        else if (f->plan[e->in[i]].reads > 1) f->plan[e->in[i]].must_store = f->plan[e->in[i]].moved = true;
         else elementwise = false;
     }
     if (!elementwise) f->plan[a].must_store = f->plan[a].moved = true;
