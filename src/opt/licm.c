@@ -239,7 +239,9 @@ static kiln_status hoist(kn_rw *rw, const kn_jaxpr **body, const kn_atom **const
     KILN_TRY(shrink(&s, map, body, in + *nconsts));
     *consts = in;
     *nconsts += s.n;
-    kn_count(pm, row(MOVED), s.n);
+    for (uint32_t k = 0; k < s.j->neqns; k++)
+        for (uint32_t i = 0; s.moves[k] && i < s.j->eqns[k].nout; i++)
+            kn_count_at(pm, row(MOVED), s.wanted[s.j->eqns[k].out[i]], s.j->eqns[k].prim, s.j->eqns[k].loc);
     return KILN_OK;
 }
 
