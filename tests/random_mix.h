@@ -240,7 +240,7 @@ static void mix_while(rp *r, rp_body *b)
     const kn_jaxpr *body = rp_finish(r, inner, next, n);
     free(inner);
     r->depth--;
-    kn_param p[] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(go), KN_INT(nc)};
+    kn_param p[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(go), KN_INT(nc)};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("while"), p, in, nc + nb + n, out, n);
     for (uint32_t i = 0; i < n && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

@@ -51,10 +51,14 @@ enum {
     KN_PARAM_HIDE_NONE = 1u << 1,   /* not printed when None */
     KN_PARAM_FROM_RESULT = 1u << 2, /* never printed: follows from the type of the result */
     KN_PARAM_HIDE_EMPTY = 1u << 3,  /* not printed when an empty tuple */
-    KN_PARAM_INTERNAL = 1u << 4,    /* never printed: follows from the other parameters and operands */
+    KN_PARAM_INTERNAL = 1u << 4,    /* follows from another one (KN_PARAM_FROM), and is printed where that is None only */
     KN_PARAM_RULE = 1u << 6,        /* never printed: what transformations make of the equation */
     KN_PARAM_FIRST = 1u << 5        /* its bodies are met before those of the others when shared bodies are named (while's cond) */
 };
+
+/* Flags of a parameter that follows from parameter i. */
+#define KN_PARAM_FROM(i) (KN_PARAM_INTERNAL | (unsigned)(i) << 8)
+#define KN_PARAM_SOURCE(flags) ((flags) >> 8)
 
 /* What a type rule sees and fills. */
 typedef struct kn_typing {
@@ -66,6 +70,7 @@ typedef struct kn_typing {
     uint32_t nin;
     kiln_type *out; /* filled by the rule through kn_typing_out */
     uint32_t nout;
+    kiln_type few[4]; /* room for them */
 } kn_typing;
 kiln_status kn_typing_out(kn_typing *t, uint32_t nout); /* room for nout results */
 

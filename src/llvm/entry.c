@@ -126,6 +126,23 @@ kn_ll kn_emit_stopped(kn_emit *e)
     return LLVMBuildICmp(e->b, LLVMIntNE, flag, kn_int(e, 8, 0), "");
 }
 
+/* The counters stand behind the status. Functions of ranges may run at the same time. */
+static void count(kn_emit *e, size_t offset, kn_ll n)
+{
+    kn_ll p = field(e, e->status, offset - offsetof(kiln_call, status));
+    if (!e->call) {
+        LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, p, n, LLVMAtomicOrderingMonotonic, false);
+        return;
+    }
+    LLVMBuildStore(e->b, LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, LLVMInt64TypeInContext(e->c), p, ""), n, ""), p);
+}
+
+void kn_emit_count(kn_emit *e, kn_ll trips, uint32_t lanes)
+{
+    count(e, offsetof(kiln_call, trips), trips);
+    count(e, offsetof(kiln_call, lane_steps), lanes == 1 ? trips : LLVMBuildMul(e->b, trips, kn_int(e, 64, lanes), ""));
+}
+
 void kn_emit_cancelled(kn_emit *e) { LLVMBuildStore(e->b, kn_int(e, 32, KILN_CANCELLED), e->status); }
 
 /* The counter of cycles of aarch64 is not for programs, that of the timer is. */

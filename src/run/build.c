@@ -242,6 +242,7 @@ static void count(kiln_ctx *ctx, const kiln_exec_info *i)
     c->scalar_calls += i->scalar_calls;
     c->code_bytes += i->code_bytes;
     c->scratch_bytes += i->scratch_bytes;
+    c->record_bytes += i->record_bytes;
 }
 
 static kiln_status image_of(kiln_ctx *ctx, kn_arena *arena, const kn_loops *l, const kn_codegen_result *code, const kiln_exec_info *info,

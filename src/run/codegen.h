@@ -8,7 +8,7 @@
 
 /* Differs wherever module and library would read the same loops differently. */
 #define KN_CODEGEN_ABI                                                                             \
-    ((uint32_t)((((2 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
+    ((uint32_t)((((3 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
                 (unsigned)KN_N_SOPS * 4 + (unsigned)KILN_N_DTYPES))
 
 typedef struct kn_codegen_options {

@@ -154,6 +154,16 @@ static kiln_status make_loops(compile *c)
     return KILN_OK;
 }
 
+/* What the ways back through while loops keep; loops inside one another keep theirs at the same time. */
+static void add_records(void *ud, const kn_jaxpr *j)
+{
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_param *record = j->eqns[k].prim->loop == KN_LOOP_WHILE ? kn_param_of(&j->eqns[k], "record") : NULL;
+        if (record && record->kind == KN_P_INT) *(uint64_t *)ud += (uint64_t)record->i;
+        kn_eqn_bodies(&j->eqns[k], add_records, ud);
+    }
+}
+
 /* Each phase up to and including `last`. */
 typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
 
@@ -193,6 +203,7 @@ static kiln_status from_cache(compile *c, kn_cached *k, const kn_signature *s, k
     kn_image image = *kn_cache.image(k);
     kiln_exec_info *i = &image.info;
     i->equations = c->info.equations, i->lowered_ops = c->info.lowered_ops;
+    i->record_bytes = c->info.record_bytes;
     i->lower_ms = c->info.lower_ms, i->optimise_ms = c->info.optimise_ms;
     i->n_scopes = c->optimised->scopes.n;
     i->cache = KILN_CACHE_HIT;
@@ -214,6 +225,8 @@ static kiln_status to_exec(compile *c, kiln_exec **out)
     KILN_TRY(signature_of(c, &s));
     c->info.equations = kn_jaxpr_count(c->p->main);
     c->info.lowered_ops = kn_jaxpr_count(c->optimised->main);
+    c->info.record_bytes = 0;
+    add_records(&c->info.record_bytes, c->optimised->main);
     kn_cached *k = c->dump[0] ? NULL : kn_cache.begin(c->ctx, c->optimised, &c->r); /* all stages are to be dumped */
     c->info.cache = k ? KILN_CACHE_MISS : KILN_CACHE_OFF;
     kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated, .share = kn_split_share(&c->r),

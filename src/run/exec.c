@@ -26,6 +26,7 @@ kiln_entry kiln_exec_entry(const kiln_exec *f) { return f->entry; }
 const struct kiln_table *kiln_exec_table(const kiln_exec *f) { return &f->table; }
 size_t kiln_exec_scratch_bytes(const kiln_exec *f) { return f->scratch_bytes; }
 void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out) { *out = f->info; }
+void kiln_run_counts_get(const kiln_ctx *ctx, kiln_run_counts *out) { *out = (kiln_run_counts){ctx->trips, ctx->lane_steps}; }
 const char *kiln_exec_scope(const kiln_exec *f, uint32_t i) { return i < f->info.n_scopes ? f->scopes[i] : ""; }
 
 int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scratch, kiln_call *call)
@@ -84,6 +85,8 @@ static kiln_status run(kiln_ctx *ctx, const kiln_exec *f, void **buffers, void *
     for (uint32_t i = 0; i < f->nin; i++) buffers[i] = in[i]->data;
     for (uint32_t i = 0; i < f->nout; i++) buffers[f->nin + i] = out[i]->data;
     int status = f->entry(buffers, scratch, &f->table, &call);
+    ctx->trips += call.trips;
+    ctx->lane_steps += call.lane_steps;
     return status == 0 ? KILN_OK : kn_fail(ctx, (kiln_status)status, "call: ended with %s", kiln_status_name((kiln_status)status));
 }
 
