@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, bodies and equations. Blanks and line ends mean the same: the printed layout is not needed, but where an equation
  * without results could be an operand of the one before, the column decides. */
+#include "array/text.h"
 #include "ir/parse.h"
+
+#include <math.h>
 
 /* One body being read. */
 typedef struct scope {

@@ -28,7 +28,7 @@ static kiln_status type_platform(kn_typing *t)
     if (t->params[0].kind != KN_P_TUPLE || taken(&t->params[0]) < 0)
         return kn_fail(t->ctx, KILN_UNSUPPORTED, "platform_index: no branch is for a CPU; accepted: a tuple of platforms with 'cpu' or None in it");
     KILN_TRY(kn_typing_out(t, 1));
-    return kn_typing_shape(t, 0, KILN_I32, 0, NULL);
+    return kn_typing_like(t, 0, KILN_I32, KILN_SCALAR(KILN_I32));
 }
 
 static kiln_status lower_platform(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
