@@ -130,7 +130,10 @@ static bool emit_all(kn_emit *e)
     kn_emit_prologue(e);
     kn_emit_block(e, &l->top);
     kn_emit_epilogue(e);
-    if (e->o->tier == 0) kn_emit_quick(e);
+    if (e->o->tier == 0) {
+        kn_emit_quick(e);
+        if (!e->failed && e->target != &kn_targets[KN_AARCH64]) kn_emit_cut(e); /* there another selector is the fast one */
+    }
     return !e->failed;
 }
 

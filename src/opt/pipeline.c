@@ -63,14 +63,19 @@ const char *kn_rule_pass(uint32_t rule)
     return pass;
 }
 
-void kn_count(kn_pm *pm, const kn_rule *row, uint32_t n)
+void kn_count_at(kn_pm *pm, const kn_rule *row, uint32_t n, const kn_prim *prim, kn_loc loc)
 {
     uint32_t k = 0;
     pm->changes += n;
-    for (uint32_t g = 0; pm->fired && kn_rule_groups[g].pass; g++)
-        for (uint32_t i = 0; kn_rule_groups[g].rows[i].text; i++, k++)
-            if (&kn_rule_groups[g].rows[i] == row) pm->fired[k] += n;
+    for (uint32_t g = 0; n && (pm->fired || pm->tell) && kn_rule_groups[g].pass; g++)
+        for (uint32_t i = 0; kn_rule_groups[g].rows[i].text; i++, k++) {
+            if (&kn_rule_groups[g].rows[i] != row) continue;
+            if (pm->fired) pm->fired[k] += n;
+            if (pm->tell) pm->tell(pm->tell_ud, k, n, prim, loc);
+        }
 }
+
+void kn_count(kn_pm *pm, const kn_rule *row, uint32_t n) { kn_count_at(pm, row, n, NULL, (kn_loc){0}); }
 
 /* ---- the manager ---- */
 
@@ -146,7 +151,7 @@ kiln_status kn_optimise(kiln_ctx *ctx, const kn_prog *lowered, const kn_opt_opti
     *out = NULL;
     KILN_TRY(check(ctx, lowered, o));
     kn_opt_stats stats = {0};
-    kn_pm pm = {.ctx = ctx, .fired = o->stats ? o->stats->fired : NULL};
+    kn_pm pm = {.ctx = ctx, .fired = o->stats ? o->stats->fired : NULL, .tell = o->fired, .tell_ud = o->fired_ud};
     KILN_TRY(kn_prog_new(ctx, lowered, &pm.prog));
     pm.prog->main = lowered->main; /* shared: passes never write to what they were given */
     kn_arena_init(&pm.lasting, &ctx->alloc);

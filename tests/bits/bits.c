@@ -5,6 +5,8 @@
  *   --targets A,B     these targets
  *   --write FILE      notes a hash of what the interpreter gives of each program
  *   --keep DIR TARGET also compiles everything for TARGET into the cache DIR, whether this processor runs it or not
+ *   --some            two of the eight forms, by turns
+ *   --cache DIR       code that is kept there is not made again
  *   --read FILE DIR   on another processor: results against the hashes noted in FILE, code from the cache DIR alone; what the interpreter
  *                     gives is compared, too, where that took no longer than some milliseconds
  * Results of libraries whose bits belong to the machine (docs/numerics.md, 9) are compared on one machine only. For a target that rounds
@@ -41,10 +43,11 @@ static struct {
     const kn_target *targets[KN_N_TARGETS];
     unsigned n_targets;
     FILE *write;
-    const char *keep_dir, *read_dir;
+    const char *keep_dir, *read_dir, *cache_dir;
     const kn_target *keep;
     note *notes;
     size_t n_notes;
+    bool some;
     unsigned programs, compared, failures, skipped, own, apart;
 } suite;
 
@@ -205,6 +208,8 @@ typedef struct form {
 } form;
 
 enum { FORMS = 8 };
+/* Is the i-th form of the program at hand left out? The first one of all, which others are compared with, never is. */
+static bool left_out(int i) { return suite.some && i != 0 && i != 1 + (int)(suite.programs % (FORMS - 1)); }
 static form form_of(const kn_target *t, int i) { return (form){t, i & 1 ? 2 : 0, (i & 2) == 0, i & 4 ? 2 : 1}; }
 
 static kiln_compile_opts options_of(kiln_ctx *ctx, form f)
@@ -264,6 +269,7 @@ static void compare_target(kiln_ctx *ctx, const subject *s, const kn_target *t, 
         kiln_array *got[MOST] = {NULL};
         char why[600];
         form f = form_of(t, i);
+        if (left_out(i)) continue;
         bool ok = run(ctx, s, f, got, why, sizeof why);
         if (ok && apart && i == 0) {
             memcpy(first, got, sizeof first);
@@ -283,12 +289,13 @@ static void keep_code(kiln_ctx *ctx, const subject *s)
 {
     for (int i = 0; i < FORMS; i++) {
         form f = form_of(suite.keep, i);
+        if (left_out(i)) continue;
         kiln_compile_opts o = options_of(ctx, f);
         if (kiln_cache_warm(ctx, suite.keep_dir, (const kiln_prog *const[]){s->p}, 1, &o) == KILN_OK) continue;
         complain(s, &f, kiln_ctx_error(ctx)->message);
         break;
     }
-    if (kiln_cache_enable(ctx, "none") != KILN_OK) suite.failures++;
+    if (kiln_cache_enable(ctx, suite.cache_dir) != KILN_OK) suite.failures++;
 }
 
 static void check_here(kiln_ctx *ctx, const subject *s)
@@ -332,7 +339,7 @@ static void check_there(kiln_ctx *ctx, const subject *s)
     for (int i = -1; i < FORMS; i++) {
         kiln_array *got[MOST] = {NULL};
         form f = form_of(suite.targets[0], i < 0 ? 0 : i);
-        if (i < 0 && n->ms > quick_ms) continue;
+        if (i < 0 ? n->ms > quick_ms : left_out(i)) continue;
         uint64_t misses = ctx->cache.counts.misses;
         bool ok = i < 0 ? kiln_prog_eval(ctx, s->p, s->in, got) == KILN_OK : run(ctx, s, f, got, why, sizeof why);
         if (!ok && i < 0) snprintf(why, sizeof why, "interpreted: %s", kiln_ctx_error(ctx)->message);
@@ -425,6 +432,7 @@ static int pick_targets(char *names)
 static int options(int argc, char **argv, int *first)
 {
     int i = 1, code = 0;
+    suite.cache_dir = "none";
     for (int k = 0; k < KN_N_TARGETS; k++)
         if (kn_cpu_runs(&kn_targets[k])) suite.targets[suite.n_targets++] = &kn_targets[k];
     for (; i < argc && strncmp(argv[i], "--", 2) == 0 && code == 0; i++) {
@@ -435,9 +443,13 @@ static int options(int argc, char **argv, int *first)
             suite.keep_dir = argv[++i];
             suite.keep = kn_target_find(argv[++i]);
             if (!suite.keep) code = 2;
+        } else if (strcmp(argv[i], "--some") == 0) {
+            suite.some = true;
+        } else if (strcmp(argv[i], "--cache") == 0 && left >= 1) {
+            suite.cache_dir = argv[++i];
         } else if (strcmp(argv[i], "--read") == 0 && left >= 2) {
             code = read_notes(argv[++i]);
-            suite.read_dir = argv[++i];
+            suite.read_dir = suite.cache_dir = argv[++i];
         } else {
             fprintf(stderr, "what is %s?\n", argv[i]);
             code = 2;
@@ -454,7 +466,7 @@ int main(int argc, char **argv)
     if (code) return code;
     struct sigaction a = {.sa_handler = alarmed};
     sigaction(SIGALRM, &a, NULL);
-    if (kiln_ctx_create(NULL, &ctx) != KILN_OK || kiln_cache_enable(ctx, suite.read_dir ? suite.read_dir : "none") != KILN_OK) return 3;
+    if (kiln_ctx_create(NULL, &ctx) != KILN_OK || kiln_cache_enable(ctx, suite.cache_dir) != KILN_OK) return 3;
     if (first == argc) every_primitive(ctx);
     for (int i = first; i < argc && code == 0; i++) {
         if (argv[i][0] == '@') code = from_list(ctx, argv[i] + 1);
