@@ -230,6 +230,31 @@ static void pieces(void **state)
     assert_int_equal(f.loops, 15);
 }
 
+/* Sums of a few elements, a few of them, are scalars: pairwise distances of three points in a loop need neither loops nor memory. */
+static void short_folds(void **state)
+{
+    static const char text[] =
+        "{ lambda ; x:f64[3,2] k:f64[]. let\n"
+        "    y:f64[3,2] = scan[\n"
+        "      jaxpr={ lambda ; k:f64[] c:f64[3,2]. let\n"
+        "          a:f64[3,3,2] = broadcast_in_dim[broadcast_dimensions=(1, 2) shape=(3, 3, 2) sharding=None] c\n"
+        "          b:f64[3,3,2] = broadcast_in_dim[broadcast_dimensions=(0, 2) shape=(3, 3, 2) sharding=None] c\n"
+        "          d:f64[3,3,2] = sub a b  e:f64[3,3,2] = mul d d  r:f64[3,3] = reduce_sum[axes=(2,) out_sharding=None] e\n"
+        "          f:f64[3,3,2] = broadcast_in_dim[broadcast_dimensions=(0, 1) shape=(3, 3, 2) sharding=None] r\n"
+        "          g:f64[3,3,2] = mul d f  h:f64[3,2] = reduce_sum[axes=(1,) out_sharding=None] g  l:f64[3,2] = mul h k\n"
+        "          n:f64[3,2] = add c l in (n,) }\n"
+        "      length=50 num_carry=1 num_consts=1 reverse=False unroll=1\n"
+        "    ] k x\n"
+        "  in (y,) }";
+    facts f = facts_of(*state, text, NULL);
+    assert_int_equal(f.nests, 0);
+    assert_int_equal(f.loops, 0);
+    assert_int_equal(f.scratch, 0);
+    /* a long one is left to vectors */
+    f = facts_of(*state, "{ lambda ; x:f64[3,40]. let a:f64[3,40] = sin x  b:f64[3] = reduce_sum[axes=(1,) out_sharding=None] a in (b,) }", NULL);
+    assert_int_equal(f.nests, 1);
+}
+
 /* An index that is divided and joined again is the index: sums over all dimensions of reshaped views read straight on. */
 static void joined_indices(void **state)
 {
@@ -322,7 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),   cmocka_unit_test(other_rows),     cmocka_unit_test(far_rows),
-        cmocka_unit_test(pieces), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
+        cmocka_unit_test(pieces), cmocka_unit_test(short_folds), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
         cmocka_unit_test(rolled),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
