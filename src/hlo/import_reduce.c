@@ -3,6 +3,7 @@
  * are named after it. */
 #include "hlo/import.h"
 
+#include "prim/body.h"
 #include "prim/common.h"
 #include "prim/control.h"
 #include "rt/reduce.h"
@@ -249,8 +250,10 @@ static kiln_status sort(kn_himport *h, const kn_mop *o, const kn_himporter *row)
     if (dim < 0) dim += t.rank;
     kn_atom *out = KN_NEWN(h->arena, kn_atom, o->nin);
     KILN_TRY_MEM(h->ctx, out);
+    uint32_t keys = consts ? 0 : kn_body_sort_keys(comparator);
     kn_param params[] = {KN_JAXPR(comparator), KN_INT(dim), KN_BOOL(stable), count_param(consts)};
-    KILN_TRY(kn_heqn(h, o, &kn_prim_sort_by, params, in.v, in.n, out, o->nin));
+    kn_param known[] = {KN_INT(dim), KN_BOOL(stable), KN_INT(keys)};
+    KILN_TRY(kn_heqn(h, o, keys ? &kn_prim_sort : &kn_prim_sort_by, keys ? known : params, in.v, in.n, out, o->nin));
     return set_all(h, o, out, o->nin);
 }
 

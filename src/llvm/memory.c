@@ -57,9 +57,12 @@ static kn_ll address(kn_emit *e, const kn_linst *in, int64_t more)
     return kn_address(e, in, e->val[in->a].base, (int64_t)((uint64_t)e->val[in->a].offset + (uint64_t)more));
 }
 
+/* An index that was 32 bits wide before it became an i64 is one register for all lanes. */
 static kn_ll addresses(kn_emit *e, const kn_linst *in)
 {
-    return offset_by(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, in->a));
+    const kn_linst *index = &e->l->inst.v[in->a];
+    bool narrow = index->op == KN_L_SOP && index->sop == KN_S_convert && (index->from == KILN_I32 || (index->from == KILN_U32 && e->l->slots.v[in->slot].elements <= INT32_MAX));
+    return offset_by(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, narrow ? index->a : in->a));
 }
 
 static kn_ll reversed(kn_emit *e, kn_ll v) { return v ? kn_slice(e, v, e->w - 1, e->w, (unsigned)-1) : NULL; }

@@ -105,7 +105,7 @@ void want_through(frame *f)
     for (uint32_t k = f->j->neqns; k-- > 0;) {
         const kn_eqn *e = &f->j->eqns[k];
         bool loop = e->prim->loop == KN_LOOP_WHILE;
-        if (!loop && e->prim->loop != KN_LOOP_UPDATE) continue;
+        if (!loop && !kn_updates(e)) continue;
         for (uint32_t r = 0; r < e->nout; r++) {
             const var_plan *v = &f->plan[e->out[r]];
             kn_atom from = e->in[loop ? e->nin - e->nout + r : 0];
@@ -257,6 +257,7 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_DOT: emit_dot(m, f, e); break;
         case KN_LOOP_CONV: emit_conv(m, f, e); break;
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
+        case KN_LOOP_SCATTER: emit_scatter(m, f, e); break;
         case KN_LOOP_WHILE: emit_while(m, f, e); break;
         case KN_LOOP_COND: emit_cond(m, f, e); break;
         case KN_LOOP_SORT: emit_sort(m, f, e); break;

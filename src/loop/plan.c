@@ -57,7 +57,7 @@ static void forced(frame *f)
     const kn_jaxpr *j = f->j;
     for (uint32_t i = 0; i < j->nout; i++) must_store(f, j->out[i]);
     for (uint32_t k = 0; k < j->neqns; k++)
-        if (j->eqns[k].prim->loop == KN_LOOP_UPDATE) must_store(f, j->eqns[k].in[0]);
+        if (kn_updates(&j->eqns[k])) must_store(f, j->eqns[k].in[0]);
 }
 
 /* First the forward half: kinds by shape and primitive, costs as if everything else were fused; `again`: but for what the first round
@@ -122,6 +122,7 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     case KN_LOOP_DOT:
     case KN_LOOP_CONV: store = !is_view(f, a); break;
     case KN_LOOP_UPDATE: store = i == 0; break;
+    case KN_LOOP_SCATTER: store = i == 0 || (v->cost > (float)CHEAP && !(i == 2 && scatter_rows(f->j, e))); break;
     case KN_LOOP_WHILE: store = i + e->nout < e->nin && !is_view(f, a); break; /* a lazy carry is written where it starts */
     case KN_LOOP_COND: store = !is_view(f, a); break;
     case KN_LOOP_CALL:

@@ -80,7 +80,7 @@ static bool is_dear(const kn_eqn *e)
 {
     kn_loop_kind loop = e->prim->loop;
     return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CONV || loop == KN_LOOP_CUMULATE ||
-           loop == KN_LOOP_UPDATE; /* copies the whole array */
+           kn_updates(e); /* copies the whole array */
 }
 
 static int64_t add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
