@@ -276,6 +276,49 @@ static void joined_indices(void **state)
     kiln_prog_release(p);
 }
 
+/* A loop that makes each element from the one before. */
+#define LINE(BODY, START, LIMIT) \
+    "{ lambda ; x:f64[300] s:i32[]. let\n" \
+    "    _:i32[] y:f64[300] = while[cond_nconsts=0 body_nconsts=0\n" \
+    "      cond_jaxpr={ lambda ; k:i32[] a:f64[300]. let p:bool[] = lt k " LIMIT ":i32[] in (p,) }\n" \
+    "      body_jaxpr={ lambda ; k:i32[] a:f64[300]. let n:i32[] = add k 1:i32[]\n" BODY " in (n, b) }\n" \
+    "    ] " START " x in (y,) }"
+
+/* What one trip stores and the next one loads stays in a register: the array is loaded from once, before the loop. */
+static void carried_elements(void **state)
+{
+    static const char take[] = "d:f64[1] = dynamic_slice[slice_sizes=(1,)] a ", half[] = "  h:f64[1] = mul d 0.5:f64[]  e:f64[1] = sin h\n";
+    static const struct {
+        const char *from, *more, *to, *start, *limit;
+        bool carried;
+    } table[] = {
+        {"k", "", "n", "0:i32[]", "299", true},
+        {"k", "", "n", "7:i32[]", "200", true},
+        {"k", "", "k", "0:i32[]", "299", false},   /* another element */
+        {"n", "", "k", "0:i32[]", "298", false},
+        {"k", "", "n", "s", "299", false},         /* who knows where it starts */
+        {"k", "  f:f64[1] = dynamic_slice[slice_sizes=(1,)] a 9:i32[]  e:f64[1] = add f h", "n", "0:i32[]", "299", false}, /* two loads */
+        {"k", "", "n", "-3:i32[]", "299", true},   /* clamped alike */
+    };
+    kiln_ctx *ctx = *state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char body[512], text[2048], *loops;
+        size_t n;
+        const char *hold = *table[i].more ? "  h:f64[1] = mul d 0.5:f64[]" : half;
+        snprintf(body, sizeof body, "%s%s%s%s  b:f64[300] = dynamic_update_slice a e %s", take, table[i].from, hold, table[i].more, table[i].to);
+        snprintf(text, sizeof text, LINE("%s", "%s", "%s"), table[i].limit, body, table[i].start);
+        kiln_prog *p = made(ctx, text, NULL);
+        assert_ok(ctx, kn_compile_stage(ctx, p, NULL, "loops", &loops, &n));
+        const char *body_at = strstr(loops, "} do ");
+        assert_non_null(body_at);
+        if (table[i].carried != !strstr(body_at, "= out0[")) fail_msg("case %zu:\n%s", i, loops);
+        read_again(ctx, loops, n);
+        kiln_text_free(ctx, loops, n);
+        same_bits(ctx, p);
+        kiln_prog_release(p);
+    }
+}
+
 /* The gradient of a rod's steps, its conductivity a number: two nests a step forward and backward together, and the sum. */
 static void rod(void **state)
 {
@@ -349,6 +392,7 @@ int main(void)
         cmocka_unit_test(rows),   cmocka_unit_test(other_rows),     cmocka_unit_test(far_rows),
         cmocka_unit_test(pieces), cmocka_unit_test(short_folds), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
         cmocka_unit_test(rolled),
+        cmocka_unit_test(carried_elements),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
