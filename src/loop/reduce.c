@@ -319,6 +319,17 @@ bool divides_index(const frame *f, const kn_eqn *e)
     return n[KN_AXIS_T] > 1 || n[KN_AXIS_O] > 1;
 }
 
+/* A few elements from a few each: written out, they are scalars in registers, and what they share is computed once. Longer folds are better
+ * off in vectors. */
+static bool short_folds(const maker *m, const reduction *r, kiln_type y)
+{
+    enum { MOST = 64, LONGEST = 8, LARGEST = 1024 };
+    int64_t n = kiln_type_size(r->type), results = kiln_type_size(y);
+    const var_plan *v = kn_is_literal(r->e->in[0]) ? NULL : &r->f->plan[r->e->in[0]];
+    bool lazy = v && r->x->kind == PLACE_LAZY && !m->o.no_fusion;
+    return lazy && n <= MOST && n <= LONGEST * results && (float)n * (v->cost + 1) <= (float)LARGEST;
+}
+
 void emit_reduce(maker *m, frame *f, const kn_eqn *e)
 {
     kiln_type y = f->j->vars[e->out[0]].type;
@@ -333,7 +344,7 @@ void emit_reduce(maker *m, frame *f, const kn_eqn *e)
     r.order = kn_reduce_order(r.type, axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, r.role);
     r.plain = plain_closure(m, f, e->in[0], r.type);
     bool empty = kiln_type_size(r.type) == 0;
-    if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS)) {
+    if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS || short_folds(m, &r, y))) {
         if (empty) put_init(m, &r, y);
         else reduce_registers(m, &r, y);
         return;
