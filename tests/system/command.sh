@@ -98,7 +98,7 @@ run 0 show f.jaxpr --width=20; says "reduce_sum["
 run 0 show f.jaxpr --signature; says "input 0 f64[3] a"; says "output 1 f64[]"
 run 0 show f.jaxpr --ops; says "1 reduce_sum"
 for stage in traced lowered optimised loops llvm asm; do run 0 show f.jaxpr --stage $stage; check test -s out; silent; done
-run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --copies; says "copies: 0 in loops, 1 outside"; says "reduce_sum reads it afterwards"; silent
+run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --copies; says "copies: 0 in loops, 1 outside"; says "sub reads it afterwards"; silent
 run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --stage loops --copies; says "copies: 0 in loops"
 run 2 show f.jaxpr --stage llvm --copies; complains "--copies belongs to --stage loops"
 run 2 show f.jaxpr --copies --format hlo; complains "--copies belongs to --stage loops"
