@@ -145,29 +145,6 @@ KILN_PRIM(square) = {
     .doc = "x * x.",
 };
 
-/* 1 - x^2 as JAX has it in the derivative of tanh: near 1 and -1 nothing cancels. */
-static kiln_status lower_one_minus_square(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
-{
-    (void)r;
-    kn_low l = {b, KILN_OK};
-    kn_atom one = kn_low_num(&l, kn_in_type(j, e, 0).dtype, 1);
-    y[0] = kn_low2(&l, &kn_prim_mul, kn_low2(&l, &kn_prim_add, one, x[0]), kn_low2(&l, &kn_prim_sub, one, x[0]));
-    return l.status;
-}
-KN_JVP1(one_minus_square, D_MUL(g, D_MUL(x, D_NUM(-2))))
-KILN_PRIM(one_minus_square) = {
-    .name = "one_minus_square",
-    .nin = 1,
-    .nout = 1,
-    .flags = KN_LEVEL_TRACED,
-    .type = kn_type_same_fc,
-    .jvp = jvp_one_minus_square,
-    .lower = lower_one_minus_square,
-    .batch = kn_batch_elementwise,
-    .sample = kn_sample_elementwise,
-    .doc = "(1 + x) (1 - x).",
-};
-
 /* ---- integer_pow: products by the bits of the exponent, from the lowest; a negative exponent divides 1 by the power ---- */
 
 static const kn_param_spec power_params[] = {{"y", KN_P_INT, 0}};
