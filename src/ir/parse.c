@@ -284,6 +284,16 @@ static const kn_jaxpr *body_of(const kn_prim *prim, const kn_param *params)
     return NULL;
 }
 
+/* The element type of an operand that says where something lies, or which of several is meant; false: it is no such operand. */
+static bool is_place(const kn_prim *prim, uint32_t i, kiln_dtype *d)
+{
+    *d = KILN_I32;
+    if (strcmp(prim->name, "dynamic_slice") == 0) return i >= 1;
+    if (strcmp(prim->name, "dynamic_update_slice") == 0) return i >= 2;
+    if (strcmp(prim->name, "random_fold_in") == 0) *d = KILN_U32;
+    return i == (strcmp(prim->name, "random_fold_in") == 0) && (prim->loop == KN_LOOP_COND || *d == KILN_U32);
+}
+
 /* Old dialect: a literal has the type of what it meets. */
 static kiln_status type_literals(kn_parser *p, scope *s, const kn_prim *prim, const kn_param *params, operands *in, const binders *b)
 {
@@ -297,6 +307,14 @@ static kiln_status type_literals(kn_parser *p, scope *s, const kn_prim *prim, co
         if (body && from_end <= kn_nargs(body)) {
             d = kn_type_of(body, body->in[body->nin - from_end]).dtype;
             found = true;
+        } else {
+            kiln_dtype place;
+            found = is_place(prim, i, &place);
+            if (found) d = place;
+        }
+        for (uint32_t k = 0; found && d == KILN_I32 && !body && k < in->n; k++) { /* all indices have one type */
+            kiln_dtype other;
+            if (!in->v[k].untyped.n && is_place(prim, k, &other)) d = kn_build_type(&s->b, in->v[k].atom).dtype;
         }
         for (uint32_t k = 0; !found && k < in->n; k++) {
             if (in->v[k].untyped.n) continue;
@@ -347,7 +365,11 @@ static kiln_status read_equation(kn_parser *p, scope *s)
     KILN_TRY_MEM(p->ctx, params && given);
     if (kn_peek(p) == '[') {
         p->c.at++;
+        const kiln_type *around = p->wanted;
+        uint32_t n_around = p->n_wanted;
+        p->wanted = b.types.v, p->n_wanted = b.types.n;
         KILN_TRY(read_params(p, s, prim, params, given));
+        p->wanted = around, p->n_wanted = n_around;
     }
     KILN_TRY(complete(p, at, prim, params, given, &b));
     KILN_TRY(read_operands(p, s, &begin, &in));
@@ -384,7 +406,9 @@ static kiln_status read_outputs(kn_parser *p, scope *s, const kn_jaxpr **out)
         bool constant = (w.s + w.n < p->end && w.s[w.n] == ':') || (is_constant_word(w) && !is_bound(s, w));
         if (starts_number(kn_peek(p)) || kn_peek(p) == '[' || constant) {
             KILN_TRY(read_literal(p, s, &a));
-            if (a.untyped.n) KILN_TRY(give_type(p, s, &a, default_dtype(a.untyped)));
+            kiln_dtype d = a.untyped.n ? default_dtype(a.untyped) : KILN_I32;
+            if (a.untyped.n && atoms.n < p->n_wanted && may_be(a.untyped, p->wanted[atoms.n].dtype)) d = p->wanted[atoms.n].dtype;
+            if (a.untyped.n) KILN_TRY(give_type(p, s, &a, d));
         } else if (w.n) {
             KILN_TRY(read_variable(p, s, w, &a.atom));
             p->c.at += w.n;

@@ -3,6 +3,7 @@
  * the interpreter at every width of vectors, with inputs donated and not. */
 #include "kiln/exec.h"
 #include "kiln/transform.h"
+#include "loop/loop.h"
 #include "run/stages.h"
 #include "donated.h"
 #include "same.h"
@@ -14,7 +15,7 @@ enum { MOST = 8 };
 
 typedef struct facts {
     uint64_t nests, copies, scratch;
-    unsigned loops, ahead; /* loops: statements of the text, pieces of nests included */
+    unsigned loops, ahead, behind; /* loops: statements of the text, pieces of nests included */
 } facts;
 
 static kiln_prog *made(kiln_ctx *ctx, const char *text, const char *word)
@@ -75,6 +76,22 @@ static void same_bits(kiln_ctx *ctx, const kiln_prog *p)
     for (uint32_t i = 0; i < nin; i++) kiln_array_release(in[i]);
 }
 
+/* The text of loops is read, and printed as it was. */
+static void read_again(kiln_ctx *ctx, const char *text, size_t n)
+{
+    kn_arena arena;
+    kn_loops *l;
+    char *again;
+    size_t m;
+    kn_arena_init(&arena, &ctx->alloc);
+    assert_ok(ctx, kn_loops_parse(ctx, &arena, text, n, "text", &l));
+    assert_ok(ctx, kn_loops_verify(ctx, l));
+    assert_ok(ctx, kn_loops_print(ctx, l, &again, &m));
+    assert_string_equal(again, text);
+    kiln_text_free(ctx, again, m);
+    kn_arena_fini(&arena);
+}
+
 static facts facts_of(kiln_ctx *ctx, const char *text, const char *word)
 {
     kiln_prog *p = made(ctx, text, word);
@@ -87,7 +104,8 @@ static facts facts_of(kiln_ctx *ctx, const char *text, const char *word)
     assert_ok(ctx, kn_compile_stage(ctx, p, &o, "loops", &loops, &n));
     assert_ok(ctx, kiln_compile(ctx, p, &o, &f));
     kiln_exec_info_get(f, &info);
-    facts r = {.nests = info.nests, .copies = info.copies, .loops = times_in(loops, "  loop "), .ahead = times_in(loops, " ahead "), .scratch = info.scratch_bytes};
+    facts r = {.nests = info.nests, .copies = info.copies, .loops = times_in(loops, "  loop "), .ahead = times_in(loops, " ahead "), .behind = times_in(loops, " behind "), .scratch = info.scratch_bytes};
+    read_again(ctx, loops, n);
     kiln_text_free(ctx, loops, n);
     kiln_exec_release(f);
     same_bits(ctx, p);
@@ -173,8 +191,16 @@ static void far_rows(void **state)
     facts f = facts_of(*state, text, NULL);
     assert_int_equal(f.nests, 1);
     assert_int_equal(f.ahead, 1);
+    assert_int_equal(f.behind, 0);
     f = facts_of(*state, SCAN("a:f64[100] = sin c  n:f64[100] = mul a k in (n, a)"), NULL);
     assert_int_equal(f.ahead, 0);
+    /* the way back reads the rows from the last to the first */
+    static const char back[] = "{ lambda ; x:f64[256]. let\n"
+                               "    z:f64[256] = scan[jaxpr={ lambda ; c:f64[256]. let a:f64[256] = sin c in (a,) }\n"
+                               "      length=100 num_carry=1 num_consts=0 reverse=False unroll=1] x\n"
+                               "    s:f64[] = reduce_sum[axes=(0,) out_sharding=None] z in (s,) }";
+    f = facts_of(*state, back, "grad:0");
+    assert_int_equal(f.behind, 1);
 }
 
 /* A step that rolls five arrays, each along another axis, behind one another: what is rolled is stored once, and copied to where it
