@@ -70,7 +70,7 @@ kiln_status kn_build_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map)
 
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
 {
-    kn_lit l = {dtype, kn_scalar_round(dtype, value)};
+    kn_lit l = {.dtype = dtype, .value = kn_scalar_round(dtype, value)};
     KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->lits, l));
     *out = (b->lits.n - 1) | KN_LITERAL;
     return KILN_OK;
@@ -201,6 +201,7 @@ kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom
     kn_atom out = 0;
     kiln_status s = kn_build_literal(b, l->dtype, l->value, &out);
     if (s != KILN_OK) *status = s;
+    else b->lits.v[kn_literal_index(out)].written = l->written;
     return out;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, bodies and equations. Blanks and line ends mean the same: the printed layout is not needed, but where an equation
  * without results could be an operand of the one before, the column decides. */
+#include "array/text.h"
 #include "ir/parse.h"
+
+#include <math.h>
 
 /* One body being read. */
 typedef struct scope {
@@ -88,6 +91,16 @@ typedef struct operand {
 } operand;
 typedef KN_VEC(operand) operands;
 
+/* A Python number that became a literal prints with all its digits, whatever its type: 0.01:f32[] is not 0.009999999776482582:f32[]. */
+static kiln_status make_literal(scope *s, kn_word text, kiln_dtype d, kn_scalar v, kn_atom *out)
+{
+    kn_scalar all;
+    KILN_TRY(kn_build_literal(&s->b, d, v, out));
+    bool rounds = kiln_dtype_kind(d) == 'f' && d != KILN_F64 && !kn_scalar_read(KILN_F64, text.s, text.s + text.n, &all);
+    if (rounds && isfinite(all.f) && all.f != s->b.lits.v[kn_literal_index(*out)].value.f) s->b.lits.v[kn_literal_index(*out)].written = all.f;
+    return KILN_OK;
+}
+
 static kiln_status read_literal(kn_parser *p, scope *s, operand *out)
 {
     kiln_dtype d;
@@ -99,15 +112,16 @@ static kiln_status read_literal(kn_parser *p, scope *s, operand *out)
         return kn_syntax(p, out->untyped.s, "syntax", NULL, "literals with a type (2.0:f32[]) and without one are mixed");
     *(typed ? &p->any_typed : &p->any_untyped) = true;
     if (!typed) return KILN_OK;
+    KILN_TRY(make_literal(s, out->untyped, d, v, &out->atom));
     out->untyped.n = 0;
-    return kn_build_literal(&s->b, d, v, &out->atom);
+    return KILN_OK;
 }
 
 static kiln_status give_type(kn_parser *p, scope *s, operand *x, kiln_dtype d)
 {
     kn_scalar v;
     KILN_TRY(kn_literal_value(p, x->untyped, d, &v));
-    return kn_build_literal(&s->b, d, v, &x->atom);
+    return make_literal(s, x->untyped, d, v, &x->atom);
 }
 
 static bool starts_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '('; }

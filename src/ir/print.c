@@ -176,7 +176,8 @@ static void print_atom(printer *p, const body *b, kn_atom a, bool typed)
     t->n = 0;
     if (kn_is_literal(a)) {
         const kn_lit *l = &b->j->lits[kn_literal_index(a)];
-        kn_scalar_print(l->dtype, l->value, t);
+        if (l->written != 0) kn_scalar_print(KILN_F64, (kn_scalar){.f = l->written}, t);
+        else kn_scalar_print(l->dtype, l->value, t);
         typed = !p->old;
     } else {
         name_var(p, b, a);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { LONG = 1500, PIECE = 400, WORTH_ONE = 16 }; /* statements: of a block that is cut, of a piece, of a nest that is not made again */
+enum { LONG = 2000, PIECE = 800, WORTH_ONE = 16 }; /* statements: of a block that is cut, of a piece, of a nest that is not made again */
 
 typedef struct nest { /* with a function */
     uint64_t hash;

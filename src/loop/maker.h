@@ -3,7 +3,8 @@
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c conv.c update.c scatter.c control.c sort.c the loops of their own
  * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
- * prune.c drops what nobody uses, fetch.c has rows fetched that are read backwards. */
+ * prune.c drops what nobody uses, forward.c carries what the next trip would load, fetch.c has rows
+ * fetched that are read backwards. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -289,6 +290,8 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 void merge_loops(maker *m);
 /* prune.c: what nobody uses is dropped. */
 void prune_loops(maker *m);
+/* forward.c: what a trip stores and the next one loads is carried. */
+void forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_rows(maker *m);
 

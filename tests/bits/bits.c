@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bits [OPTION...] PROGRAM...: every program at 1 and 2 threads, levels 0 and 2, fused and unfused, for each target that this processor
- * runs, against the interpreter, bit for bit. A PROGRAM is a file, whose inputs are in0.npy, in1.npy, .. beside it or else made up, or
- * prim:NAME:LENGTH:SEED, a sample of a primitive; @FILE names programs a line. Without a program: every primitive.
+ * runs, against the interpreter, bit for bit. A PROGRAM is a file, whose inputs are in0.npy, in1.npy, .. beside it, those of a transform
+ * case or else made up, FILE#WORD, the program after that transformation, or prim:NAME:LENGTH:SEED, a sample of a primitive; @FILE names
+ * programs a line. Without a program: every primitive.
  *   --targets A,B     these targets
  *   --write FILE      notes a hash of what the interpreter gives of each program
  *   --keep DIR TARGET also compiles everything for TARGET into the cache DIR, whether this processor runs it or not
@@ -22,6 +23,7 @@
 #include "same.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +82,39 @@ static void fill(kiln_array *a)
     }
 }
 
+/* A number of a transform case; what is no number there is an edge. */
+static double number(const json_t *v)
+{
+    return json_is_number(v) ? json_number_value(v) : json_is_boolean(v) ? json_is_true(v) : 0.5;
+}
+
+/* FILE.json of FILE.jaxpr: its i-th input, where the type is this one and all of it is written out. */
+static bool case_input(const json_t *inputs, uint32_t i, kiln_array *a)
+{
+    const json_t *data = json_object_get(json_array_get(inputs, i), "data");
+    kiln_dtype d = a->type.dtype;
+    int64_t n = kiln_type_size(a->type);
+    if (!data || (int64_t)json_array_size(data) != n) return false;
+    for (int64_t k = 0; k < n; k++) {
+        const json_t *v = json_array_get(data, (size_t)k);
+        char kind = kiln_dtype_kind(d);
+        kn_scalar s = {.f = number(v)};
+        if (kind == 'c') s = (kn_scalar){.c = {number(json_array_get(v, 0)), number(json_array_get(v, 1))}};
+        else if (kind == 'b') s = (kn_scalar){.b = s.f != 0};
+        else if (kind != 'f') s = (kn_scalar){.i = (int64_t)s.f};
+        kn_scalar_store(d, a->data, k, s);
+    }
+    return true;
+}
+
+static json_t *case_of(const char *path)
+{
+    char file[4200];
+    const char *end = strrchr(path, '.');
+    snprintf(file, sizeof file, "%.*s.json", end ? (int)(end - path) : 0, path);
+    return json_load_file(file, 0, NULL);
+}
+
 static kiln_status recorded_input(kiln_ctx *ctx, const char *path, uint32_t i, kiln_array **out)
 {
     char file[4200];
@@ -89,23 +124,40 @@ static kiln_status recorded_input(kiln_ctx *ctx, const char *path, uint32_t i, k
     return access(file, R_OK) == 0 ? kiln_array_load(ctx, file, out) : KILN_NOTFOUND;
 }
 
-static kiln_status read_file(kiln_ctx *ctx, const char *path, subject *s)
+static kiln_status inputs_of(kiln_ctx *ctx, const char *path, const json_t *known, subject *s)
 {
-    kiln_status status = kiln_prog_load(ctx, path, &s->p);
-    if (status != KILN_OK) return status;
-    s->nin = kiln_prog_n_inputs(s->p);
-    if (s->nin > MOST) return KILN_UNSUPPORTED;
-    for (uint32_t i = 0; i < s->nin; i++) {
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < s->nin && status == KILN_OK; i++) {
         kiln_type t = kiln_prog_input_type(s->p, i);
         status = recorded_input(ctx, path, i, &s->in[i]);
         if (status == KILN_OK && kiln_type_equal(s->in[i]->type, t)) continue;
         kiln_array_release(s->in[i]);
         s->in[i] = NULL;
         status = kiln_array_create(ctx, t, &s->in[i]);
-        if (status != KILN_OK) return status;
-        fill(s->in[i]);
+        if (status == KILN_OK && !case_input(known, i, s->in[i])) fill(s->in[i]);
     }
-    return KILN_OK;
+    return status;
+}
+
+static kiln_status read_file(kiln_ctx *ctx, const char *name, subject *s)
+{
+    char path[4096];
+    const char *word = strchr(name, '#');
+    snprintf(path, sizeof path, "%.*s", word ? (int)(word - name) : (int)strlen(name), name);
+    kiln_status status = kiln_prog_load(ctx, path, &s->p);
+    if (status == KILN_OK && word) {
+        kiln_prog *plain = s->p;
+        s->p = NULL;
+        status = kiln_prog_transform(ctx, plain, word + 1, NULL, 0, &s->p);
+        kiln_prog_release(plain);
+    }
+    if (status != KILN_OK) return status;
+    s->nin = kiln_prog_n_inputs(s->p);
+    if (s->nin > MOST) return KILN_UNSUPPORTED;
+    json_t *d = case_of(path);
+    status = inputs_of(ctx, path, json_object_get(d, "inputs"), s);
+    json_decref(d);
+    return status;
 }
 
 /* prim:NAME:LENGTH:SEED; KILN_UNSUPPORTED, KILN_DTYPE: there is none. */
