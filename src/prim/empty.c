@@ -48,7 +48,7 @@ KILN_PRIM(empty) = {
     KN_PARAMS(empty_params),
     .type = type_empty,
     .lower = lower_empty,
-    .sample = kn_sample_iota,
+    .sample = kn_sample_empty,
     .doc = "An array whose contents do not matter: zeros.",
 };
 KILN_PRIM(empty2) = {
@@ -59,6 +59,6 @@ KILN_PRIM(empty2) = {
     KN_PARAMS(scalar_params),
     .type = type_empty2,
     .lower = lower_empty,
-    .sample = kn_sample_iota,
+    .sample = kn_sample_empty,
     .doc = "A scalar whose value does not matter: zero.",
 };

@@ -185,12 +185,20 @@ kiln_status kn_sample_iota(kn_sample *s)
     int64_t dims[8];
     kiln_dtype d;
     uint32_t rank = (uint32_t)kn_sample_between(s, 1, 3);
-    bool empty = strncmp(s->prim->name, "empty", 5) == 0;
-    KILN_TRY(kn_sample_dtype(s, empty ? "biufc" : "iuf", &d));
+    KILN_TRY(kn_sample_dtype(s, "iuf", &d));
     kn_sample_shape(s, rank, dims);
-    if (strcmp(s->prim->name, "empty") == 0) return kn_sample_emit(s, (kn_param[]){KN_DTYPE(d), KN_NONE, KN_INTS(rank, dims)}, NULL, 0, 1);
-    if (empty) return kn_sample_emit(s, (kn_param[]){KN_DTYPE(d), KN_NONE}, NULL, 0, 1);
     return kn_sample_emit(s, (kn_param[]){KN_INT(kn_sample_below(s, rank)), KN_DTYPE(d), KN_INTS(rank, dims), KN_NONE}, NULL, 0, 1);
+}
+
+kiln_status kn_sample_empty(kn_sample *s)
+{
+    int64_t dims[8];
+    kiln_dtype d;
+    uint32_t rank = (uint32_t)kn_sample_between(s, 0, 3);
+    KILN_TRY(kn_sample_dtype(s, "biufc", &d));
+    kn_sample_shape(s, rank, dims);
+    bool scalar = strcmp(s->prim->name, "empty2") == 0;
+    return kn_sample_emit(s, scalar ? (kn_param[]){KN_DTYPE(d), KN_NONE} : (kn_param[]){KN_DTYPE(d), KN_NONE, KN_INTS(rank, dims)}, NULL, 0, 1);
 }
 
 kiln_status kn_sample_slice(kn_sample *s)
