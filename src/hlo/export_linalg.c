@@ -265,7 +265,9 @@ static void lapack(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xr
     if (x->status != KILN_OK) return;
     for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_xatom(x, e->in[i]);
     kn_text_init(&config, &x->ctx->alloc);
-    for (uint32_t i = 0; r->options[i] && letters_of[i]; i++)
+    bool flags = strcmp(r->name, "ormqr") == 0;
+    if (flags) kn_text_printf(&config, "left = %s, transpose = %s", letters_of[0] == 'L' ? "true" : "false", letters_of[1] == 'N' ? "false" : "true");
+    for (uint32_t i = 0; !flags && r->options[i] && letters_of[i]; i++)
         if (!i || strcmp(r->options[i], r->options[i - 1]) != 0)
             kn_text_printf(&config, "%s%s = %d : ui8", i ? ", " : "", r->options[i], letters_of[i]);
     if (strcmp(r->name, "gehrd") == 0) kn_text_printf(&config, "high = %lld : i32, low = 1 : i32", (long long)types[0].dims[types[0].rank - 1]);

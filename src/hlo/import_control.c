@@ -48,7 +48,7 @@ static kiln_status branches(kn_himport *h, const kn_mop *o, kn_atom index, const
     KILN_TRY(kn_hcapture_atoms(h, ids, captured, &in));
     kn_atom *out = KN_NEWN(h->arena, kn_atom, nout);
     KILN_TRY_MEM(h->ctx, out);
-    KILN_TRY(kn_heqn(h, o, &kn_prim_cond, (kn_param[]){KN_TUPLE(n, bodies), KN_NONE}, in.v, in.n, out, nout));
+    KILN_TRY(kn_heqn(h, o, &kn_prim_cond, (kn_param[]){KN_TUPLE(n, bodies), KN_NONE, KN_NONE}, in.v, in.n, out, nout));
     return kn_hset_flat(h, o, out, nout);
 }
 

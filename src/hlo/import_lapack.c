@@ -19,7 +19,7 @@ static const target targets[] = {
     {"getrf", "getrf", "getrf", {NULL, NULL, NULL}, 0, 1},
     {"gtsv", "gtsv", "gtsv", {NULL, NULL, NULL}, 0, 4},
     {"orgqr", "ungqr", "orgqr", {NULL, NULL, NULL}, 0, 1},
-    {"ormqr", "unmqr", "ormqr", {"side", "transpose", NULL}, 2, 1},
+    {"ormqr", "unmqr", "ormqr", {"left", "transpose", NULL}, 2, 1},
     {"potrf", "potrf", "potrf", {"uplo", NULL, NULL}, 0, 1},
     {"syevd", "heevd", "syevd", {"mode", "uplo", NULL}, 0, 1},
     {"sytrd", "hetrd", "sytrd", {"uplo", NULL, NULL}, 0, 1},
@@ -48,6 +48,16 @@ static kiln_status letter(kn_himport *h, const kn_mop *o, const char *name, char
     if (a->kind == KN_MA_INT && a->i > 32 && a->i < 127) *out = (char)a->i;
     else if (a->kind == KN_MA_STRING && a->text.n == 1) *out = a->text.s[0];
     else return kn_hbad(h, o, "%s in mhlo.backend_config is no letter", name);
+    return KILN_OK;
+}
+
+/* ormqr's options are bools. */
+static kiln_status letter_of_bool(kn_himport *h, const kn_mop *o, const char *name, char yes, char no, char *out)
+{
+    const kn_mattr *config = kn_mop_attr(o, "mhlo.backend_config");
+    const kn_mattr *a = config && config->kind == KN_MA_DICT ? kn_mattr_find(config->fields, config->n, name) : NULL;
+    if (!a || a->kind != KN_MA_BOOL) return kn_hbad(h, o, "mhlo.backend_config needs %s, true or false", name);
+    *out = a->b ? yes : no;
     return KILN_OK;
 }
 
@@ -131,7 +141,12 @@ kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
     if (strcmp(t->routine, "trsm") == 0) return trsm(h, o);
     if (strcmp(t->routine, "gehrd") == 0) KILN_TRY(whole_matrix(h, o));
     char options[4] = {0};
-    for (int i = 0; t->options[i]; i++) KILN_TRY(letter(h, o, t->options[i], &options[i]));
+    if (strcmp(t->routine, "ormqr") == 0) {
+        KILN_TRY(letter_of_bool(h, o, t->options[0], 'L', 'R', &options[0]));
+        KILN_TRY(letter_of_bool(h, o, t->options[1], complex ? 'C' : 'T', 'N', &options[1]));
+    } else {
+        for (int i = 0; t->options[i]; i++) KILN_TRY(letter(h, o, t->options[i], &options[i]));
+    }
     kn_atom *in, *out = KN_NEWN(h->arena, kn_atom, o->nout);
     KILN_TRY_MEM(h->ctx, out);
     KILN_TRY(kn_hin_all(h, o, &in));

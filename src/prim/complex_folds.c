@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and products of complex numbers. Sums are those of the parts. Products follow from the body of a product, in its
- * order. dot_general adds complex products, each rounded as a product of two numbers is, one after the other along k. */
+ * order; the largest and the smallest are by the real part, then the imaginary. dot_general adds complex products, each rounded as a
+ * product of two numbers is, one after the other along k. */
 #include "prim/common.h"
 #include "prim/complex_rules.h"
 #include "prim/dot.h"
@@ -8,17 +9,19 @@
 
 #include "prims.gen.h"
 
+#include <math.h>
+
 static kn_atom part(kn_low *l, kn_atom z, bool imaginary) { return kn_low1(l, imaginary ? &kn_prim_imag : &kn_prim_real, z); }
 
-/* c, d -> c * d */
-static kiln_status product_body(kn_build *outer, kiln_type t, const kn_jaxpr **out)
+/* c, d -> c op d */
+static kiln_status body_of(kn_build *outer, const kn_prim *op, kiln_type t, const kn_jaxpr **out)
 {
     kn_build b;
     kn_build_init(&b, outer->ctx, outer->prog);
     kn_atom in[2];
     for (int i = 0; i < 2; i++) KILN_TRY(kn_build_input(&b, t, &in[i]));
     kn_low l = {&b, KILN_OK};
-    kn_atom y = kn_low2(&l, &kn_prim_mul, in[0], in[1]);
+    kn_atom y = kn_low2(&l, op, in[0], in[1]);
     KILN_TRY(l.status);
     return kn_build_finish(&b, &y, 1, out);
 }
@@ -38,11 +41,11 @@ kiln_status kn_lower_complex_reduce(const kn_rules *r, kn_build *b, const kn_jax
         y[0] = kn_low2(&l, &kn_prim_complex, sum[0], sum[1]);
         return l.status;
     }
-    if (e->prim->scalar_op != KN_S_mul)
-        return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s of complex numbers is not supported: %s", e->prim->name, kn_type_show(t).s);
+    const kn_prim *op = e->prim->scalar_op == KN_S_mul ? &kn_prim_mul : e->prim->scalar_op == KN_S_max ? &kn_prim_max : &kn_prim_min;
+    double first = op == &kn_prim_mul ? 1 : op == &kn_prim_max ? -(double)INFINITY : (double)INFINITY;
     const kn_jaxpr *body;
-    KILN_TRY(product_body(b, KILN_SCALAR(t.dtype), &body));
-    kn_atom in[] = {x[0], kn_low_fill(&l, KILN_SCALAR(t.dtype), (kn_scalar){.c = {1, 0}})};
+    KILN_TRY(body_of(b, op, KILN_SCALAR(t.dtype), &body));
+    kn_atom in[] = {x[0], kn_low_fill(&l, KILN_SCALAR(t.dtype), (kn_scalar){.c = {first, 0}})};
     y[0] = kn_low_op(&l, &kn_prim_reduce, (kn_param[]){KN_NONE, e->params[0], KN_JAXPR(body), KN_NONE}, in, 2);
     return l.status;
 }

@@ -21,6 +21,7 @@ static kiln_status type_square(const kn_typing *t, kn_matrices *z)
 enum { EIG_LEFT, EIG_RIGHT };
 static const kn_param_spec eig_params[] = {{"compute_left_eigenvectors", KN_P_BOOL, 0},
                                            {"compute_right_eigenvectors", KN_P_BOOL, 0},
+                                           {"enable_eigvec_derivs", KN_P_BOOL, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
                                            {"implementation", KN_P_NONE, KN_PARAM_OPTIONAL}};
 
 static kiln_status type_eig(kn_typing *t)
@@ -65,7 +66,7 @@ static kiln_status jvp_eig(KN_JVP_ARGS)
                        "eig of %s with eigenvectors has no derivative: how long they are, and of complex ones the phase, is not determined; eigenvalues alone have one",
                        kn_type_show(t).s);
     if (kiln_type_size(t) == 0) return kn_build_eqn(b, e->prim, e->params, x, 1, y, e->nout);
-    kn_param params[3];
+    kn_param params[4];
     kn_atom parts[2], factors[2];
     memcpy(params, e->params, sizeof params);
     params[EIG_RIGHT] = KN_BOOL(true);

@@ -97,7 +97,7 @@ kn_atom kn_formula_branch(formula *f, kn_atom which, const kn_atom *x, uint32_t 
     }
     kn_atom in[MOST + 1] = {kn_low_convert(&f->l, which, KILN_I32)}, out = 0;
     for (uint32_t i = 0; i < n; i++) in[1 + i] = x[i];
-    kn_param params[] = {KN_TUPLE(2, branches), KN_NONE};
+    kn_param params[] = {KN_TUPLE(2, branches), KN_NONE, KN_NONE};
     if (f->l.status == KILN_OK) f->l.status = kn_build_eqn(f->l.b, &kn_prim_cond, params, in, n + 1, &out, 1);
     return out;
 }

@@ -31,7 +31,7 @@ static kiln_status type_reduce(kn_typing *t, const char *kinds)
 }
 static kiln_status type_number(kn_typing *t) { return type_reduce(t, "iufc"); }
 static kiln_status type_fractions(kn_typing *t) { return type_reduce(t, "fc"); }
-static kiln_status type_ordered(kn_typing *t) { return type_reduce(t, "biuf"); }
+static kiln_status type_ordered(kn_typing *t) { return type_reduce(t, "biufc"); }
 static kiln_status type_bits(kn_typing *t) { return type_reduce(t, "biu"); }
 
 kn_scalar kn_reduction_first(const kn_prim *p, kiln_dtype d)

@@ -140,7 +140,7 @@ kiln_status kn_sample_cond(kn_sample *s)
     }
     KILN_TRY(kn_sample_index(s, KILN_I32, -1, branches, &x[0]));
     for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_sample_input(s, t[i], &x[1 + i]));
-    return kn_sample_emit(s, (kn_param[]){KN_TUPLE(branches, branch), KN_NONE}, x, n + 1, n);
+    return kn_sample_emit(s, (kn_param[]){KN_TUPLE(branches, branch), KN_NONE, KN_NONE}, x, n + 1, n);
 }
 
 kiln_status kn_sample_scan(kn_sample *s)

@@ -42,7 +42,7 @@ kiln_status kn_sample_matrix(kn_sample *s)
     bool square = strcmp(name, "eigh") == 0 || strcmp(name, "eig") == 0 || strcmp(name, "schur") == 0 || strcmp(name, "hessenberg") == 0 ||
                   strcmp(name, "tridiagonal") == 0;
     KILN_TRY(small_matrix(s, square, &t, dims, &x));
-    if (strcmp(name, "eig") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(other), KN_NONE}, &x, 1, 1u + lower + other);
+    if (strcmp(name, "eig") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(other), KN_NONE, KN_NONE}, &x, 1, 1u + lower + other);
     if (strcmp(name, "schur") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_NONE, KN_BOOL(false)}, &x, 1, lower ? 2 : 1);
     if (strcmp(name, "tridiagonal") == 0) return kn_sample_emit(s, &KN_BOOL(lower), &x, 1, 4);
     if (strcmp(name, "eigh") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_NONE, KN_NONE}, &x, 1, 2);

@@ -78,17 +78,18 @@ kiln_status kn_sample_select_n(kn_sample *s)
     kiln_type t = {.rank = (uint32_t)kn_sample_below(s, 3)};
     int64_t dims[4];
     kn_atom x[5];
-    bool index = (s->dtypes >> KILN_I32 & 1) && kn_sample_below(s, 3) == 0;
+    kiln_dtype of_index = kn_sample_below(s, 2) ? KILN_I32 : KILN_I64;
+    bool index = (s->dtypes >> of_index & 1) && kn_sample_below(s, 3) == 0;
     uint32_t cases = (uint32_t)kn_sample_between(s, 1, index ? 4 : 2);
     KILN_TRY(kn_sample_dtype(s, "biufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     t.dims = dims;
     kiln_type which = kn_sample_below(s, 3) ? t : KILN_SCALAR(KILN_BOOL);
-    which.dtype = index ? KILN_I32 : KILN_BOOL;
+    which.dtype = index ? of_index : KILN_BOOL;
     KILN_TRY(kn_sample_input(s, which, &x[0]));
     if (index) /* mostly in range */
         for (int64_t k = 0, n = kiln_type_size(which); k < n; k++)
-            if (kn_sample_below(s, 4)) ((int32_t *)s->in[0]->data)[k] = (int32_t)kn_sample_below(s, cases);
+            if (kn_sample_below(s, 4)) kn_scalar_store(of_index, s->in[0]->data, k, (kn_scalar){.i = kn_sample_below(s, cases)});
     for (uint32_t i = 0; i < cases; i++) KILN_TRY(kn_sample_input(s, t, &x[1 + i]));
     return kn_sample_emit(s, NULL, x, 1 + cases, 1);
 }
@@ -219,6 +220,41 @@ kiln_status kn_sample_uniform(kn_sample *s)
     kn_sample_shape(s, rank, dims);
     for (int k = 0; k < 2; k++) KILN_TRY(kn_sample_input(s, KILN_SCALAR(d), &x[k]));
     return kn_sample_emit(s, (kn_param[]){kn_sample_below(s, 2) ? KN_NONE : KN_INT(kn_sample_below(s, 100)), KN_INTS(rank, dims)}, x, 2, 1);
+}
+
+kiln_status kn_sample_scale(kn_sample *s)
+{
+    int64_t dims[8];
+    kn_atom x[2];
+    kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 0, 2), .dims = dims}, n = t;
+    KILN_TRY(kn_sample_dtype(s, "f", &t.dtype));
+    kn_sample_shape(s, t.rank, dims);
+    KILN_TRY(kn_sample_input(s, t, &x[0]));
+    if (s->prim->nin == 1) return kn_sample_emit(s, (kn_param[]){KN_NONE}, x, 1, 2);
+    KILN_TRY(kn_sample_dtype(s, "iu", &n.dtype));
+    KILN_TRY(kn_sample_input(s, n, &x[1]));
+    for (int64_t k = 0; k < kiln_type_size(n); k++)
+        if (kn_sample_below(s, 2)) kn_scalar_store(n.dtype, s->in[1]->data, k, (kn_scalar){.i = kn_sample_below(s, 8)});
+    return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_NONE}, x, 2, 1);
+}
+
+/* The table is not sorted: the search is defined all the same. */
+kiln_status kn_sample_search(kn_sample *s)
+{
+    static const char *const methods[] = {"scan", "scan_unrolled", "compare_all", "sort"};
+    int64_t table[4], asked[4], batch = kn_sample_below(s, 2), own = kn_sample_between(s, 1, 2);
+    uint32_t queries = (uint32_t)kn_sample_below(s, 3);
+    kiln_dtype d;
+    kn_atom x[2];
+    KILN_TRY(kn_sample_dtype(s, "biufc", &d));
+    kn_sample_shape(s, (uint32_t)(batch + own), table);
+    kn_sample_shape(s, (uint32_t)batch + queries, asked);
+    for (int64_t k = 0; k < batch; k++) asked[k] = table[k];
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, (uint32_t)(batch + own), table}, &x[0]));
+    KILN_TRY(kn_sample_input(s, (kiln_type){d, (uint32_t)batch + queries, asked}, &x[1]));
+    kn_param params[] = {KN_TEXT(kn_sample_below(s, 2) ? "left" : "right"), KN_INT(batch + kn_sample_below(s, own)), KN_INT(batch),
+                         KN_TEXT(methods[kn_sample_below(s, 4)]), KN_DTYPE(kn_sample_below(s, 2) ? KILN_I32 : KILN_I64)};
+    return kn_sample_emit(s, params, x, 2, 1);
 }
 
 kiln_status kn_sample_slice(kn_sample *s)

@@ -11,8 +11,8 @@ static kiln_status type_select_n(kn_typing *t)
     KILN_TRY(kn_typing_out(t, 1));
     uint32_t cases = t->nin - 1;
     kiln_type which = t->in[0];
-    if (which.dtype != KILN_BOOL && which.dtype != KILN_I32)
-        return kn_fail(t->ctx, KILN_DTYPE, "select_n: the first operand is %s; accepted: bool, i32", kn_type_show(which).s);
+    if (which.dtype != KILN_BOOL && kiln_dtype_kind(which.dtype) != 'i')
+        return kn_fail(t->ctx, KILN_DTYPE, "select_n: the first operand is %s; accepted: bool, signed integers", kn_type_show(which).s);
     if (which.dtype == KILN_BOOL && cases > 2)
         return kn_fail(t->ctx, KILN_INVALID, "select_n: a bool chooses between at most 2 cases, %u are given", cases);
     for (uint32_t i = 2; i < t->nin; i++)
@@ -46,8 +46,8 @@ static kn_lv choose(kn_element *m, const kn_eqn *e, kn_lv which, uint32_t lo, ui
 {
     if (hi - lo == 1) return m->operand(m, e, 1 + lo, ix);
     uint32_t mid = lo + (hi - lo) / 2;
-    kiln_dtype d = kn_out_type(m->j, e, 0).dtype;
-    kn_lv below = m->op(m, KN_S_lt, KILN_I32, KILN_BOOL, which, m->constant(m, KILN_I32, (kn_scalar){.i = mid}), 0);
+    kiln_dtype d = kn_out_type(m->j, e, 0).dtype, index = kn_in_type(m->j, e, 0).dtype;
+    kn_lv below = m->op(m, KN_S_lt, index, KILN_BOOL, which, m->constant(m, index, (kn_scalar){.i = mid}), 0);
     kn_lv first = choose(m, e, which, lo, mid, ix), second = choose(m, e, which, mid, hi, ix);
     return m->op(m, KN_S_select, d, d, below, first, second);
 }
@@ -58,7 +58,7 @@ static kn_lv element_select_n(kn_element *m, const kn_eqn *e, uint32_t result, c
     kiln_dtype d = kn_out_type(m->j, e, 0).dtype;
     if (e->nin == 2) return m->operand(m, e, 1, ix);
     kn_lv which = m->operand(m, e, 0, ix); /* a scalar takes no index */
-    if (kn_in_type(m->j, e, 0).dtype == KILN_I32) return choose(m, e, which, 0, e->nin - 1, ix);
+    if (kn_in_type(m->j, e, 0).dtype != KILN_BOOL) return choose(m, e, which, 0, e->nin - 1, ix);
     kn_lv no = m->operand(m, e, 1, ix), yes = m->operand(m, e, 2, ix);
     return m->op(m, KN_S_select, d, d, which, yes, no);
 }
@@ -86,7 +86,7 @@ static kiln_status transpose_select_n(KN_TRANSPOSE_ARGS)
         kn_atom at = x[0], in[3] = {0, two && i == 1 ? ct[0] : zeros, two && i == 1 ? zeros : ct[0]};
         if (!two) { /* an index outside chooses the nearest case */
             const kn_prim *p = i == 1 ? &kn_prim_le : i + 1 == e->nin ? &kn_prim_ge : &kn_prim_eq;
-            at = kn_low2(&l, p, at, kn_low_num(&l, KILN_I32, i - 1.0));
+            at = kn_low2(&l, p, at, kn_low_num(&l, kn_in_type(j, e, 0).dtype, i - 1.0));
         }
         in[0] = at;
         ct_in[i] = e->nin == 2 ? ct[0] : kn_low_op(&l, e->prim, NULL, in, 3);
@@ -120,7 +120,7 @@ KILN_PRIM(select_n) = {
     .element = element_select_n,
     .batch = batch_select_n,
     .sample = kn_sample_select_n,
-    .doc = "Element by element, the case that the first operand names: false 0, true 1, or an i32 index; indices outside count as "
+    .doc = "Element by element, the case that the first operand names: false 0, true 1, or a signed index; indices outside count as "
            "the nearest case.",
 };
 

@@ -278,7 +278,7 @@ static kiln_status one_step(const reversal *v, kn_build *b, const kn_atom *const
     memcpy(in + 1 + v->consts + v->state, found, m * sizeof *in);
     kn_param branches[2] = {{.kind = KN_P_JAXPR}, {.kind = KN_P_JAXPR}};
     for (int k = 0; k < 2; k++) KILN_TRY(back_branch(v, k, &branches[k].jaxpr));
-    kn_param params[] = {KN_TUPLE(2, branches), KN_NONE};
+    kn_param params[] = {KN_TUPLE(2, branches), KN_NONE, KN_NONE};
     return kn_build_eqn(b, &kn_prim_cond, params, in, 1 + v->consts + v->state + m, next + STACKS + v->state, m);
 }
 

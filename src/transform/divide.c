@@ -262,7 +262,7 @@ static kiln_status emit_cond(kn_partial *p, const kn_eqn *e, const branches *c)
     for (uint32_t i = 0; i < c->nargs; i++)
         if (!c->unknown[i]) KILN_TRY(kn_known_of(p, e->in[1 + i], &in[n++]));
     KILN_TRY(kn_divide_place(p, e));
-    kn_param params[2] = {KN_TUPLE(c->n, known), KN_NONE};
+    kn_param params[3] = {KN_TUPLE(c->n, known), KN_NONE, KN_NONE};
     KILN_TRY(kn_build_eqn(&p->known, e->prim, params, in, n, out, nknown + c->nslots));
     KILN_TRY(kn_divide_known(p, e, c->unknown_out, out));
     n = 0;

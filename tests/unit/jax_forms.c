@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forms of jaxprs that today's JAX prints for jax.numpy and vmap: with the values that JAX gives, interpreted and compiled, printed as read. */
+#include "hlo/hlo.h"
+#include "ir/ir.h"
+#include "kiln/exec.h"
+#include "kiln/transform.h"
+#include "same.h"
+#include "testing.h"
+
+enum { MOST = 4, ROOM = 400 };
+
+static kiln_prog *parse(kiln_ctx *ctx, const char *text)
+{
+    kiln_prog *p;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    return p;
+}
+
+/* The results of the program, transformed by `word` (or NULL), on arrays given as texts. */
+static void check(kiln_ctx *ctx, const char *text, const char *word, const char *const *in, const char *const *want, int line)
+{
+    kiln_array *v[MOST], *a[MOST], *b[MOST];
+    kiln_type types[MOST];
+    kiln_exec *f;
+    uint32_t nin = 0;
+    for (; in[nin]; nin++) {
+        assert_ok(ctx, kiln_array_parse(ctx, in[nin], &v[nin]));
+        types[nin] = v[nin]->type;
+    }
+    kiln_prog *p = parse(ctx, text), *q = kiln_prog_retain(p);
+    if (word) {
+        kiln_prog_release(q);
+        assert_ok(ctx, kiln_prog_transform(ctx, p, word, types, nin, &q));
+    } else {
+        char *s;
+        size_t n;
+        assert_ok(ctx, kiln_prog_print(ctx, p, 80, &s, &n));
+        assert_string_equal(s, text);
+        kiln_text_free(ctx, s, n);
+    }
+    assert_ok(ctx, kiln_prog_eval(ctx, q, v, a));
+    assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
+    assert_ok(ctx, kiln_exec_call(ctx, f, v, b));
+    for (uint32_t k = 0; k < kiln_prog_n_outputs(q); k++) {
+        char got[ROOM];
+        assert_true(same_array(a[k], b[k], NULL));
+        kiln_array_format(b[k], 12, got, sizeof got);
+        if (strcmp(got, want[k]) != 0) print_error("result %u is %s, not %s\n", k, got, want[k]), _fail(__FILE__, line);
+        kiln_array_release(a[k]);
+        kiln_array_release(b[k]);
+    }
+    for (uint32_t i = 0; i < nin; i++) kiln_array_release(v[i]);
+    kiln_exec_release(f);
+    kiln_prog_release(p);
+    kiln_prog_release(q);
+}
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define CHECK(text, word, in, want) check(*state, (text), (word), (in), (want), __LINE__)
+
+/* Squares of each number up to 20, and how many it took. */
+static const char lanes[] = "{ lambda ; a:f32[4] b:i32[4]. let\n"
+                            "    c:f32[4] d:i32[4] = while[\n"
+                            "      body_jaxpr={ lambda ; e:f32[4] f:i32[4]. let\n"
+                            "          g:f32[4] = mul e e\n"
+                            "          h:i32[4] = add f 1:i32[]\n"
+                            "        in (g, h) }\n"
+                            "      body_nconsts=0\n"
+                            "      cond_jaxpr={ lambda ; i:f32[4] j:i32[4]. let\n"
+                            "          k:bool[4] = lt i 20.0:f32[]\n"
+                            "        in (k,) }\n"
+                            "      cond_nconsts=0\n"
+                            "    ] a b\n"
+                            "  in (c, d) }\n";
+
+static void while_of_lanes(void **state)
+{
+    const char *const in[] = {"f32[4]:2,3,25,1.5", "i32[4]:0", NULL};
+    CHECK(lanes, NULL, in, LIST("f32[4]: 256.0 81.0 25.0 25.62890625", "i32[4]: 3 2 0 3"));
+    CHECK(lanes, "vmap:0,None", LIST("f32[2,4]:2,3,25,1.5,30,2,2,2", "i32[4]:0"),
+          LIST("f32[2,4]: 256.0 81.0 25.0 25.62890625 30.0 256.0 256.0 256.0", "i32[2,4]: 3 2 0 3 0 3 3 3"));
+    CHECK("{ lambda ; a:f32[2]. let\n"
+          "    b:f32[2] = while[\n"
+          "      body_jaxpr={ lambda ; c:f32[2]. let d:f32[2] = mul c c in (d,) }\n"
+          "      body_nconsts=0\n"
+          "      cond_jaxpr={ lambda ; e:f32[2]. let f:bool[2] = lt e 20.0:f32[] in (f,) }\n"
+          "      cond_nconsts=0\n"
+          "    ] a\n"
+          "    g:f32[] = reduce_sum[axes=(0,) out_sharding=None] b\n"
+          "  in (g,) }\n",
+          "grad", LIST("f32[2]:2,25"), LIST("f32[2]: 1024.0 1.0"));
+    kiln_prog *p;
+    static const char bad[] = "{ lambda ; a:f32[2]. let\n"
+                              "    b:f32[2] = while[\n"
+                              "      body_jaxpr={ lambda ; c:f32[2]. let  in (c,) } body_nconsts=0\n"
+                              "      cond_jaxpr={ lambda ; e:f32[2]. let f:bool[3] = broadcast_in_dim[broadcast_dimensions=() shape=(3,)] True:bool[] in (f,) }\n"
+                              "      cond_nconsts=0\n"
+                              "    ] a\n"
+                              "  in (b,) }\n";
+    assert_int_not_equal(kiln_prog_parse(*state, bad, strlen(bad), "bad", &p), KILN_OK);
+    assert_says(*state, "do not lead those of carry 0");
+}
+
+static void branches_by_platform(void **state)
+{
+    static const char text[] = "{ lambda ; a:f32[3]. let\n"
+                               "    b:i32[] = platform_index[platforms=(('mosaic',), None)] \n"
+                               "    c:f32[3] = cond[\n"
+                               "      branches=(\n"
+                               "        { lambda ; d:f32[3]. let e:f32[3] = neg d in (e,) }\n"
+                               "        { lambda ; f:f32[3]. let g:f32[3] = sqrt f in (g,) }\n"
+                               "      )\n"
+                               "      branches_platforms=(('mosaic',), None)\n"
+                               "    ] b a\n"
+                               "  in (c,) }\n";
+    CHECK(text, NULL, LIST("f32[3]:1,4,9"), LIST("f32[3]: 1.0 2.0 3.0"));
+    CHECK(text, "vmap:0", LIST("f32[1,3]:1,4,9"), LIST("f32[1,3]: 1.0 2.0 3.0"));
+}
+
+static void powers_of_two(void **state)
+{
+    CHECK("{ lambda ; a:f32[5]. let b:f32[5] c:i32[5] = Frexp[x_aval=f32[5]] a in (b, c) }\n", NULL, LIST("f32[5]:-0.0,-6,inf,nan,0.3"),
+          LIST("f32[5]: -0.0 -0.75 inf nan 0.6000000238418579", "i32[5]: 0 3 0 0 -1"));
+    static const char text[] = "{ lambda ; a:f32[5] b:i32[5]. let\n    c:f32[5] = Ldexp[x1_aval=f32[5] x2_aval=i32[5]] a b\n  in (c,) }\n";
+    CHECK(text, NULL, LIST("f32[5]:1.5,-0.0,inf,3,1", "i32[5]:4,9,2,500,-500"), LIST("f32[5]: 24.0 -0.0 inf inf 0.0"));
+    CHECK(text, "jvp:0", LIST("f32[5]:1.5,-0.0,inf,3,1", "i32[5]:4,9,2,5,-5", "f32[5]:1"), LIST("f32[5]: 24.0 -0.0 inf 96.0 0.03125", "f32[5]: 16.0 512.0 4.0 32.0 0.03125"));
+    CHECK("{ lambda ; a:f64[2]. let b:f64[2] c:i32[2] = Frexp[x_aval=f64[2]] a in (b, c) }\n", "vmap:0", LIST("f64[1,2]:1e300,-3"),
+          LIST("f64[1,2]: 0.7466108948025751 -0.75", "i32[1,2]: 997 2"));
+}
+
+static void places(void **state)
+{
+    static const char left[] = "{ lambda ; a:f32[5] b:f32[5]. let\n"
+                               "    c:i32[5] = SearchSorted[side=left dimension=0 batch_dims=0 method=scan] a b\n"
+                               "  in (c,) }\n",
+                      right[] = "{ lambda ; a:f32[5] b:f32[5]. let\n"
+                                "    c:i64[5] = SearchSorted[side=right dimension=0 batch_dims=0 method=sort] a b\n"
+                                "  in (c,) }\n";
+    const char *const in[] = {"f32[5]:-1,-0.0,2,2,nan", "f32[5]:0,2,nan,-5,9", NULL};
+    CHECK(left, NULL, in, LIST("i32[5]: 1 2 4 0 4"));
+    CHECK(right, NULL, in, LIST("i64[5]: 2 4 5 0 4"));
+    CHECK(left, "vmap:0,None", LIST("f32[2,5]:-1,-0.0,2,2,nan,0,1,2,3,4", "f32[5]:0,2,nan,-5,9"), LIST("i32[2,5]: 1 2 4 0 4 0 2 5 0 5"));
+    CHECK("{ lambda ; a:i32[2,2,3] b:i32[2,2]. let\n"
+          "    c:i32[2,3,2] = SearchSorted[\n"
+          "      side=right\n"
+          "      dimension=1\n"
+          "      batch_dims=1\n"
+          "      method=compare_all\n"
+          "    ] a b\n"
+          "  in (c,) }\n",
+          NULL, LIST("i32[2,2,3]:1,2,3,4,5,6,7,8,9,10,11,12", "i32[2,2]:3,5,7,11"), LIST("i32[2,3,2]: 1 1 1 2 1 1 1 2 0 2 0 1"));
+}
+
+static void complex_extremes(void **state)
+{
+    CHECK("{ lambda ; a:c64[3]. let\n"
+          "    b:c64[] = reduce_max[axes=(0,) out_sharding=None] a\n"
+          "    c:c64[] = reduce_min[axes=(0,) out_sharding=None] a\n"
+          "  in (b, c) }\n",
+          NULL, LIST("c64[3]:1+2j,1+3j,0.5+9j"), LIST("c64[]: (1+3j)", "c64[]: (0.5+9j)"));
+}
+
+static void wide_choice(void **state)
+{
+    CHECK("{ lambda ; a:i64[4] b:f32[4] c:f32[4] d:f32[4]. let e:f32[4] = select_n a b c d in (e,) }\n", NULL,
+          LIST("i64[4]:-9,1,2,5000000000", "f32[4]:1", "f32[4]:2", "f32[4]:3"), LIST("f32[4]: 1.0 2.0 3.0 3.0"));
+}
+
+static void eigenvectors(void **state)
+{
+    CHECK("{ lambda ; a:f32[2,2]. let\n"
+          "    b:c64[2] = eig[\n"
+          "      compute_left_eigenvectors=False\n"
+          "      compute_right_eigenvectors=False\n"
+          "      enable_eigvec_derivs=False\n"
+          "      implementation=None\n"
+          "    ] a\n"
+          "  in (b,) }\n",
+          NULL, LIST("f32[2,2]:2,0,0,4"), LIST("c64[2]: (2+0j) (4+0j)"));
+}
+
+/* ormqr's configuration is of bools, in JAX's text and in ours. */
+static void reflections(void **state)
+{
+    static const char text[] = "func.func @main(%a: tensor<2x2xf32>, %t: tensor<2xf32>, %c: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+                               "  %0 = stablehlo.custom_call @lapack_sormqr_ffi(%a, %t, %c) {mhlo.backend_config = {left = false, transpose = true}, operand_layouts = "
+                               "[dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : "
+                               "tensor<2xindex>]} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>\n"
+                               "  return %0 : tensor<2x2xf32>\n"
+                               "}\n";
+    kiln_prog *p = parse(*state, text);
+    kn_text t;
+    kn_text_init(&t, &((kiln_ctx *)*state)->alloc);
+    assert_ok(*state, kn_hlo_print_stablehlo(*state, p, &t));
+    assert_non_null(strstr(t.s, "mhlo.backend_config = {left = false, transpose = true}"));
+    kn_text_fini(&t);
+    kiln_prog_release(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(while_of_lanes), cmocka_unit_test(branches_by_platform), cmocka_unit_test(powers_of_two),
+                                       cmocka_unit_test(places), cmocka_unit_test(complex_extremes), cmocka_unit_test(wide_choice),
+                                       cmocka_unit_test(eigenvectors), cmocka_unit_test(reflections)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
