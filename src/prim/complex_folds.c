@@ -9,8 +9,6 @@
 
 #include "prims.gen.h"
 
-#include <math.h>
-
 static kn_atom part(kn_low *l, kn_atom z, bool imaginary) { return kn_low1(l, imaginary ? &kn_prim_imag : &kn_prim_real, z); }
 
 /* c, d -> c op d */
@@ -42,10 +40,9 @@ kiln_status kn_lower_complex_reduce(const kn_rules *r, kn_build *b, const kn_jax
         return l.status;
     }
     const kn_prim *op = e->prim->scalar_op == KN_S_mul ? &kn_prim_mul : e->prim->scalar_op == KN_S_max ? &kn_prim_max : &kn_prim_min;
-    double first = op == &kn_prim_mul ? 1 : op == &kn_prim_max ? -(double)INFINITY : (double)INFINITY;
     const kn_jaxpr *body;
     KILN_TRY(body_of(b, op, KILN_SCALAR(t.dtype), &body));
-    kn_atom in[] = {x[0], kn_low_fill(&l, KILN_SCALAR(t.dtype), (kn_scalar){.c = {first, 0}})};
+    kn_atom in[] = {x[0], kn_low_fill(&l, KILN_SCALAR(t.dtype), kn_reduction_first(e->prim, t.dtype))};
     y[0] = kn_low_op(&l, &kn_prim_reduce, (kn_param[]){KN_NONE, e->params[0], KN_JAXPR(body), KN_NONE}, in, 2);
     return l.status;
 }

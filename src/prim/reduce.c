@@ -37,6 +37,8 @@ static kiln_status type_bits(kn_typing *t) { return type_reduce(t, "biu"); }
 kn_scalar kn_reduction_first(const kn_prim *p, kiln_dtype d)
 {
     kn_sop op = (kn_sop)p->scalar_op;
+    bool ordered = op == KN_S_max || op == KN_S_min;
+    if (ordered && kiln_dtype_kind(d) == 'c') return (kn_scalar){.c = {op == KN_S_max ? -(double)INFINITY : (double)INFINITY, 0}};
     return p->flags & KN_FROM_NOTHING ? kn_reduce_identity(op, d) : kn_reduce_init(op, d);
 }
 

@@ -202,7 +202,7 @@ static bool listed(const kn_prim *p)
 static bool has_no_slope(const kn_prim *p)
 {
     static const char *const names[] = {"argmax", "argmin", "custom_lin", "eq", "eq_to", "ge", "gt", "is_finite", "le", "le_to",
-                                        "lt", "lt_to", "ne", "reduce_precision"};
+                                        "lt", "lt_to", "ne", "reduce_precision", "SearchSorted"};
     return is_among(p->name, names, sizeof names / sizeof *names) || has_other_slope(p->name);
 }
 

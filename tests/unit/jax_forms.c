@@ -87,7 +87,7 @@ static void while_of_lanes(void **state)
           "    ] a\n"
           "    g:f32[] = reduce_sum[axes=(0,) out_sharding=None] b\n"
           "  in (g,) }\n",
-          "grad", LIST("f32[2]:2,25"), LIST("f32[2]: 1024.0 1.0"));
+          "grad:0", LIST("f32[2]:2,25"), LIST("f32[2]: 1024.0 1.0"));
     kiln_prog *p;
     static const char bad[] = "{ lambda ; a:f32[2]. let\n"
                               "    b:f32[2] = while[\n"
@@ -147,7 +147,7 @@ static void places(void **state)
           "      method=compare_all\n"
           "    ] a b\n"
           "  in (c,) }\n",
-          NULL, LIST("i32[2,2,3]:1,2,3,4,5,6,7,8,9,10,11,12", "i32[2,2]:3,5,7,11"), LIST("i32[2,3,2]: 1 1 1 2 1 1 1 2 0 2 0 1"));
+          NULL, LIST("i32[2,2,3]:1,2,3,4,5,6,7,8,9,10,11,12", "i32[2,2]:3,5,7,11"), LIST("i32[2,3,2]: 1 2 1 2 1 1 1 2 0 2 0 1"));
 }
 
 static void complex_extremes(void **state)
@@ -161,7 +161,7 @@ static void complex_extremes(void **state)
 
 static void wide_choice(void **state)
 {
-    CHECK("{ lambda ; a:i64[4] b:f32[4] c:f32[4] d:f32[4]. let e:f32[4] = select_n a b c d in (e,) }\n", NULL,
+    CHECK("{ lambda ; a:i64[4] b:f32[4] c:f32[4] d:f32[4]. let\n    e:f32[4] = select_n a b c d\n  in (e,) }\n", NULL,
           LIST("i64[4]:-9,1,2,5000000000", "f32[4]:1", "f32[4]:2", "f32[4]:3"), LIST("f32[4]: 1.0 2.0 3.0 3.0"));
 }
 

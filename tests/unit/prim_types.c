@@ -21,7 +21,7 @@ static const refused cases[] = {
     {"a:i32[]", "c:i32[] = integer_pow[y=-1] a", "y is -1"},
     {"a:i32[] b:i32[]", "c:i32[] = pow a b", "accepted: float, complex"},
     {"a:f32[] b:f64[]", "c:f32[] = pow a b", "equal element types"},
-    {"a:f32[2] b:f32[2] c:f32[2]", "d:f32[2] = select_n a b c", "accepted: bool, i32"},
+    {"a:f32[2] b:f32[2] c:f32[2]", "d:f32[2] = select_n a b c", "accepted: bool, signed integers"},
     {"a:bool[2] b:f32[3] c:f32[3]", "d:f32[3] = select_n a b c", "its shape must be that of the cases"},
     {"a:bool[2] b:f32[2] c:f64[2]", "d:f32[2] = select_n a b c", "all cases must have one type"},
     {"a:bool[2] b:f32[2] c:f32[2]", "d:f32[2] = select_n a b c b", "a bool chooses between at most 2 cases"},
