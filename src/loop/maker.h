@@ -290,8 +290,8 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 void merge_loops(maker *m);
 /* prune.c: what nobody uses is dropped. */
 void prune_loops(maker *m);
-/* forward.c: what a trip stores and the next one loads is carried. */
-void forward_stores(maker *m);
+/* forward.c: what a trip stores and the next one loads is carried; true: something was, and what made its index may be unused. */
+bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_rows(maker *m);
 
