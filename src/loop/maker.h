@@ -76,12 +76,20 @@ struct frame {
     uint32_t pos;   /* equation being emitted */
 };
 
+/* What a float is if it is a number at all. */
+typedef enum kn_sure {
+    KN_SURE_NOTHING,
+    KN_SURE_ZERO, /* +0 or NaN */
+    KN_SURE_ONE   /* 1 or NaN */
+} kn_sure;
+
 /* Facts of a value, parallel to the instructions. */
 typedef struct value_facts {
     uint32_t depth, block; /* open block it stands in: place on the stack, and number */
     int64_t lo, hi;        /* i64: bounds */
     kn_lv base;            /* i64: value = base + offset; base 0 for a constant */
     int64_t offset;
+    kn_sure sure; /* f32, f64 */
 } value_facts;
 
 typedef struct open_block {
@@ -151,6 +159,9 @@ static inline maker *maker_of(kn_element *m) { return (maker *)m; }
 kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v);
 kn_lv lv_int(maker *m, int64_t v); /* i64 */
 kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c);
+kn_lv lv_made(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b); /* that very operation, where it was made and can be seen from here; or 0 */
+/* sure.c: the value that a float operation is known to give, or 0; and what is sure of its result. */
+kn_lv fold_sure(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b, kn_sure *sure);
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
