@@ -207,7 +207,10 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
         f->pos = k;
         for (; r < e->nout; r++) {
             place_kind kind = f->plan[e->out[r]].kind;
-            if (kind == PLACE_MEMORY) {
+            if (kind == PLACE_MEMORY && f->plan[e->out[r]].product) {
+                if (!(stop = n > 0)) emit_dot_into(m, f, e->out[r]);
+                if (stop) break;
+            } else if (kind == PLACE_MEMORY) {
                 stop = n == LARGEST_GROUP || (n && !joins(m, f, e, r, roots, n));
                 if (stop) break;
                 roots[n++] = (root){k, r};
@@ -254,7 +257,9 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_PARTS: emit_group(m, f, &k, &result); continue;
         case KN_LOOP_REDUCE: emit_reduce(m, f, e); break;
         case KN_LOOP_CUMULATE: emit_cumulate(m, f, e); break;
-        case KN_LOOP_DOT: emit_dot(m, f, e); break;
+        case KN_LOOP_DOT:
+            if (!f->plan[e->out[0]].into) emit_dot(m, f, e);
+            break;
         case KN_LOOP_CONV: emit_conv(m, f, e); break;
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
         case KN_LOOP_SCATTER: emit_scatter(m, f, e); break;
