@@ -42,7 +42,7 @@ static bool may_stand_between(const frame *f, const kn_eqn *e)
 
 static float weight_of(const finder *w, const kn_eqn *e, uint32_t of)
 {
-    float sum = e->prim->flags & KN_MOVES ? 0 : e->prim->flags & KN_EXPENSIVE ? EXPENSIVE_WEIGHT : 1;
+    float sum = e->prim->flags & KN_MOVES ? 0 : e->prim->flags & KN_EXPENSIVE ? (float)EXPENSIVE_WEIGHT : 1;
     for (uint32_t i = 0; i < e->nin; i++)
         if (!kn_is_literal(e->in[i]) && w->met[e->in[i]] != of + 1 && w->f->plan[e->in[i]].kind == PLACE_LAZY) sum += w->f->plan[e->in[i]].cost;
     return sum;
@@ -76,7 +76,7 @@ static uint32_t only_use(finder *w, uint32_t k)
         w->met[e->out[0]] = k + 1;
         place_kind kind = w->f->plan[e->out[0]].kind;
         if (kind == PLACE_LAZY) continue;
-        return kind == PLACE_MEMORY && (int64_t)q == last && weight <= MOST_WEIGHT ? e->out[0] : UINT32_MAX;
+        return kind == PLACE_MEMORY && (int64_t)q == last && weight <= (float)MOST_WEIGHT ? e->out[0] : UINT32_MAX;
     }
     return UINT32_MAX;
 }
@@ -111,7 +111,7 @@ void find_epilogues(maker *m, frame *f)
         if (e->prim->loop != KN_LOOP_DOT || f->plan[e->out[0]].kind != PLACE_MEMORY || !makes_tiles(j, e)) continue;
         if (!w.met && !MAKER_TRY_MEM(m, w.met = KN_NEWN(&m->temp, uint32_t, j->nvars + 1))) return;
         uint32_t y = e->out[0], z = only_use(&w, k);
-        if (z == UINT32_MAX || !real(j->vars[y].type.dtype) || !real(j->vars[z].type.dtype) || f->plan[z].moved || is_row(f, z)) continue;
+        if (z == UINT32_MAX || !real(j->vars[y].type.dtype) || !real(j->vars[z].type.dtype) || f->plan[z].moved || f->plan[z].product || is_row(f, z)) continue;
         if (!same_index_only(m, f, z, y)) continue;
         f->plan[y].into = z + 1;
         f->plan[z].product = k + 1;

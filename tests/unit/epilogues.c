@@ -113,6 +113,8 @@ static void kinds(void **state)
         /* a chain of layers */
         "{ lambda ; x:f32[30,50] w:f32[50,60] v:f32[60,70]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] u:f32[30,70] = " ROWS " z v "
         "q:f32[30,70] = tanh u in (q,) }",
+        /* a sum of two products: one of them with an epilogue */
+        "{ lambda ; x:f32[30,50] w:f32[50,60] v:f32[50,60]. let y:f32[30,60] = " ROWS " x w u:f32[30,60] = " ROWS " x v z:f32[30,60] = add y u in (z,) }",
         /* read twice, and as it is: no epilogue */
         "{ lambda ; x:f32[30,50] w:f32[50,60]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] u:f32[30] = reduce_sum[axes=(1,) out_sharding=None] y in (z, u) }",
         "{ lambda ; x:f32[30,50] w:f32[50,60]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] in (z, y) }",
