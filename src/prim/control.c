@@ -5,7 +5,6 @@
 #include "prim/common.h"
 #include "prim/derive.h"
 #include "prim/sample.h"
-#include "prim/while_lanes.h"
 
 static kiln_status body_out(const kn_typing *t, const kn_jaxpr *body, const char *what, const kiln_type *want, uint32_t n)
 {
@@ -125,7 +124,7 @@ static kiln_status type_while(kn_typing *t)
     KILN_TRY_MEM(t->ctx, args = KN_NEWN(t->arena, kiln_type, c + b + n));
     for (uint32_t i = 0; i < c + n; i++) args[i] = i < c ? t->in[i] : init[i - c];
     KILN_TRY(kn_typing_body_in(t, cond, "cond_jaxpr", args, c + n, 0));
-    KILN_TRY(kn_while_check(t, cond, init, n));
+    KILN_TRY(kn_while_lanes_check(t, cond, init, n));
     KILN_TRY(kn_typing_body_in(t, body, "body_jaxpr", t->in + c, b + n, c));
     KILN_TRY(body_out(t, body, "body_jaxpr", init, n));
     KILN_TRY(kn_typing_out(t, n));
@@ -144,19 +143,16 @@ static kiln_status trips(kn_eval *ev, const kn_while_parts *p, uint64_t lanes, k
         if (ev->stop && *ev->stop) return kn_fail(ev->ctx, KILN_CANCELLED, "stopped on request inside a while");
         kiln_array *go = NULL, **carry = body_args + p->body_consts;
         KILN_TRY(ev->run(ev, p->cond, cond_args, &go));
-        bool more = kn_while_any(go);
-        kiln_status s = KILN_OK;
-        if (more) s = ev->run(ev, p->body, body_args, next);
-        bool made = more && s == KILN_OK;
-        for (uint32_t i = 0; made && i < n; i++) {
-            if (s == KILN_OK && go->type.rank) s = kn_while_settle(ev->ctx, go, carry[i], &next[i]);
+        bool more = *(const unsigned char *)go->data != 0;
+        kiln_array_release(go);
+        if (!more) return KILN_OK;
+        ev->ctx->trips += lanes > 0;
+        ev->ctx->lane_steps += lanes;
+        KILN_TRY(ev->run(ev, p->body, body_args, next));
+        for (uint32_t i = 0; i < n; i++) {
             kiln_array_release(carry[i]);
             carry[i] = cond_args[p->cond_consts + i] = next[i];
         }
-        kiln_array_release(go);
-        if (!made || s != KILN_OK) return s;
-        ev->ctx->trips += lanes > 0;
-        ev->ctx->lane_steps += lanes;
     }
 }
 
@@ -215,7 +211,7 @@ kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *bod
 /* Carries: the carries, then their tangents; so the body's constants. */
 static kiln_status jvp_while(KN_JVP_ARGS)
 {
-    if (!kn_while_is_single(j, e)) return kn_jvp_lowered(r, b, j, e, x, dx, y, dy);
+    if (kn_has_lane_condition(e)) return kn_jvp_made(r, b, j, e, x, dx, y, dy, kn_lower_while_lanes);
     kn_while_parts p = kn_while_parts_of(e);
     uint32_t c = p.cond_consts, nb = p.body_consts, n = e->nout, nt = 0, nbt = 0, at = 0;
     kn_arena *arena = &b->prog->arena;
@@ -260,10 +256,9 @@ KILN_PRIM(while) = {
     .loop = KN_LOOP_WHILE,
     .type = type_while,
     .eval = eval_while,
-    .lower = kn_lower_while,
-    .stays = kn_while_is_single,
     .jvp = jvp_while,
     .transpose = kn_transpose_while,
+    .lower_lanes = kn_lower_while_lanes,
     .batch = kn_batch_while,
     .sample = kn_sample_while,
     .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "

@@ -8,13 +8,10 @@
 
 enum { MAX_OUT = 64 };
 
-/* A while over lanes becomes one that decides once, which is no composite. */
-static bool is_composite(const kn_jaxpr *j, const kn_eqn *e) { return e->prim->lower && !(e->prim->loop == KN_LOOP_WHILE && kn_stays(j, e)); }
-
 static void count_composites(void *ud, const kn_jaxpr *j)
 {
     for (uint32_t k = 0; k < j->neqns; k++) {
-        *(uint32_t *)ud += is_composite(j, &j->eqns[k]);
+        *(uint32_t *)ud += j->eqns[k].prim->lower != NULL;
         kn_eqn_bodies(&j->eqns[k], count_composites, ud);
     }
 }
@@ -44,7 +41,7 @@ static kiln_status lower_body(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, c
     kiln_status status = KILN_OK;
     for (uint32_t k = 0; k < j->neqns; k++) {
         kn_eqn e = j->eqns[k];
-        if (is_composite(j, &j->eqns[k])) {
+        if (e.prim->lower) {
             kn_atom x[KN_SAMPLE_INPUTS], r[MAX_OUT];
             for (uint32_t i = 0; i < e.nin; i++) x[i] = kn_build_map(&b, j, e.in[i], map, &status);
             KILN_TRY(status);

@@ -97,7 +97,7 @@ static void while_of_lanes(void **state)
                               "    ] a\n"
                               "  in (b,) }\n";
     assert_int_not_equal(kiln_prog_parse(*state, bad, strlen(bad), "bad", &p), KILN_OK);
-    assert_says(*state, "do not lead those of carry 0");
+    assert_says(*state, "leading dimensions of all carries");
 }
 
 static void branches_by_platform(void **state)
