@@ -27,6 +27,7 @@ size_t kiln_type_format(kiln_type t, char *out, size_t out_bytes)
 {
     size_t n = 0;
     char piece[32];
+    if (t.dtype == KILN_TOKEN && t.rank == 0) return (size_t)snprintf(out, out_bytes, "%s", kiln_dtype_name(t.dtype)); /* as JAX prints it */
     for (uint32_t i = 0; i < t.rank + 2; i++) {
         int k = i == 0             ? snprintf(piece, sizeof piece, "%s[", kiln_dtype_name(t.dtype))
                 : i == t.rank + 1 ? snprintf(piece, sizeof piece, "]")

@@ -6,6 +6,10 @@
 
 static void while_loop(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
+    if (kn_has_lane_condition(e)) {
+        kn_xlowered(x, j, e);
+        return;
+    }
     kn_while_parts p = kn_while_parts_of(e);
     uint32_t consts = p.cond_consts + p.body_consts;
     kn_xends n;
@@ -89,7 +93,9 @@ static void inlined(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_x
 }
 
 const kn_xrow kn_xrows_control[] = {
+    {&kn_prim_after_all, kn_xplain, "stablehlo.after_all", 0},
     {&kn_prim_cond, cond, "stablehlo.case", 0},
+    {&kn_prim_create_token, kn_xplain, "stablehlo.create_token", 0},
     {&kn_prim_custom_jvp_call, inlined, NULL, 0},
     {&kn_prim_custom_vjp_call, inlined, NULL, 0},
     {&kn_prim_jit, call, "f", 0},

@@ -21,7 +21,9 @@ enum {
     KN_ACCUMULATES = 1u << 9,  /* the transpose rule adds to the cotangents that ct_in holds on entry */
     KN_BY_PARTS = 1u << 10,    /* of complex numbers: the same of each part */
     KN_TRANSIENT = 1u << 11,   /* stands in programs only while they are transformed: no sample, never run */
-    KN_FROM_NOTHING = 1u << 12 /* a sum that starts from -0.0, as if there were no first value */
+    KN_FROM_NOTHING = 1u << 12, /* a sum that starts from -0.0, as if there were no first value */
+    KN_NUMBERED = 1u << 13      /* parameter 0 tells such equations apart; where it is None, they are counted in the order of the text, in
+                                 * which those numbers are not printed */
 };
 
 /* How a base primitive becomes loops. */
@@ -135,6 +137,8 @@ struct kn_prim {
     kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* The same for operands of another kind of number than the result, and for bools: products that convert them first. */
     kiln_status (*lower_mixed)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+    /* The same for a loop with a condition for each lane (an array): the loop with one condition. */
+    kiln_status (*lower_lanes)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* Of a composite that has a loop kind, too: is the equation better off as it is? Then lowering leaves it. */
     bool (*stays)(const kn_jaxpr *j, const kn_eqn *e);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
@@ -188,8 +192,15 @@ static inline bool kn_is_mixed_eqn(const kn_jaxpr *j, const kn_eqn *e)
     char in = kiln_dtype_kind(kn_type_of(j, e->in[0]).dtype);
     return in == 'b' || in != kiln_dtype_kind(j->vars[e->out[0]].type.dtype);
 }
+/* Of a while: is its condition an array? */
+static inline bool kn_has_lane_condition(const kn_eqn *e)
+{
+    const kn_jaxpr *cond = kn_param_of(e, "cond_jaxpr")->jaxpr;
+    return kn_type_of(cond, cond->out[0]).rank > 0;
+}
 static inline kn_lower_fn kn_lower_rule(const kn_jaxpr *j, const kn_eqn *e)
 {
+    if (e->prim->lower_lanes && kn_has_lane_condition(e)) return e->prim->lower_lanes;
     if (e->prim->lower_mixed && kn_is_mixed_eqn(j, e)) return e->prim->lower_mixed;
     return e->prim->lower_complex && kn_is_complex_eqn(j, e) ? e->prim->lower_complex : e->prim->lower;
 }
