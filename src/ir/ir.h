@@ -186,6 +186,9 @@ kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom
 /* Copies a whole jaxpr (of another program, too). */
 kiln_status kn_jaxpr_copy(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, const kn_jaxpr **out);
 
+/* The same where the size that is given at run time is n. *failed: the equation that has no type there, or NULL. */
+kiln_status kn_jaxpr_size(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, int64_t n, const kn_jaxpr **out, const kn_eqn **failed);
+
 /* ---- looking at a program ---- */
 
 bool kn_param_equal(const kn_param *a, const kn_param *b);

@@ -272,6 +272,15 @@ static kn_ll block_result(span *s, kn_ll lo, kn_ll hi, bool full)
     return x;
 }
 
+/* 64 * ceil(n / 4096), 4096 at least (numerics 3). */
+static kn_ll block_of(kn_emit *e, kn_ll n)
+{
+    enum { SHIFT = 12, LEAST = 1 << SHIFT, PARTS = 64 };
+    kn_ll up = LLVMBuildAdd(e->b, n, kn_int(e, 64, LEAST - 1), "");
+    kn_ll size = LLVMBuildMul(e->b, LLVMBuildLShr(e->b, up, kn_int(e, 64, SHIFT), ""), kn_int(e, 64, PARTS), "");
+    return kn_integer_extremum(e, true, true, size, kn_int(e, 64, LEAST));
+}
+
 /* Blocks from the left; the first one's result is taken as it is. */
 static kn_ll blocks(span *s, kn_ll lo, kn_ll hi, bool full, bool empty)
 {
@@ -279,11 +288,12 @@ static kn_ll blocks(span *s, kn_ll lo, kn_ll hi, bool full, bool empty)
     LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
     kn_bb before = kn_here(e), head = kn_block_new(e), after = kn_block_new(e);
     kn_ll identity = kn_const(e, s->dtype, s->r->identity);
+    kn_ll size = s->r->block ? kn_int(e, 64, (uint64_t)s->r->block) : block_of(e, LLVMBuildSub(e->b, hi, lo, ""));
     if (empty) LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, lo, hi, ""), head, after);
     else LLVMBuildBr(e->b, head);
     kn_enter(e, head);
     kn_ll at = kn_phi(e, i64), sum = kn_phi(e, LLVMTypeOf(identity));
-    kn_ll next = LLVMBuildAdd(e->b, at, kn_int(e, 64, (uint64_t)s->r->block), "");
+    kn_ll next = LLVMBuildAdd(e->b, at, size, "");
     kn_ll end = kn_integer_extremum(e, false, true, next, hi);
     kn_ll one = block_result(s, at, end, full), both = combine(s, sum, one, 0);
     kn_ll total = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, at, lo, ""), one, both, "");
@@ -310,7 +320,7 @@ void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in)
     bool known = LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi);
     int64_t n = known ? LLVMConstIntGetSExtValue(hi) - LLVMConstIntGetSExtValue(lo) : 0;
     if (known && n <= 0) x = kn_const(e, in->dtype, r->identity);
-    else if (known && n <= r->block) x = block_result(&s, lo, hi, false);
+    else if (known && r->block && n <= r->block) x = block_result(&s, lo, hi, false);
     else x = blocks(&s, lo, hi, known && n % r->width == 0, !known);
     kn_set(e, r->results.v[0], x, false);
 }

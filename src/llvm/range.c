@@ -83,7 +83,7 @@ static void fill(kn_emit *e, const taken *t, kn_ll frame)
 
 /* What belongs to the function being filled; put aside while another one is. */
 typedef struct aside {
-    kn_ll fn, buffers, scratch, table, call, part, consts, calls, stop, status, *function;
+    kn_ll fn, buffers, scratch, table, call, part, consts, calls, size, stop, status, *function;
     kn_bb entry, here;
     uint32_t n_functions;
     kn_val *values; /* of what is taken */
@@ -94,7 +94,7 @@ typedef struct aside {
 static aside put_aside(kn_emit *e, const taken *t)
 {
     aside a = {.fn = e->fn, .buffers = e->buffers, .scratch = e->scratch, .table = e->table, .call = e->call, .part = e->part,
-               .consts = e->consts, .calls = e->calls, .stop = e->stop, .status = e->status, .function = e->function,
+               .consts = e->consts, .calls = e->calls, .size = e->size, .stop = e->stop, .status = e->status, .function = e->function,
                .entry = e->entry, .here = kn_here(e), .n_functions = e->n_functions, .near = e->near};
     a.values = kn_emit_new(e, t->values.n, sizeof *a.values);
     a.pointers = kn_emit_new(e, t->slots.n, sizeof *a.pointers);
@@ -102,14 +102,14 @@ static aside put_aside(kn_emit *e, const taken *t)
     for (uint32_t i = 0; a.pointers && i < t->slots.n; i++) a.pointers[i] = e->ptr[t->slots.v[i]];
     e->function = NULL;
     e->n_functions = 0;
-    e->consts = e->calls = e->call = NULL;
+    e->consts = e->calls = e->call = e->size = NULL;
     return a;
 }
 
 static void take_back(kn_emit *e, const taken *t, const aside *a)
 {
     e->fn = a->fn, e->buffers = a->buffers, e->scratch = a->scratch, e->table = a->table, e->call = a->call, e->part = a->part;
-    e->consts = a->consts, e->calls = a->calls, e->stop = a->stop, e->status = a->status, e->function = a->function;
+    e->consts = a->consts, e->calls = a->calls, e->size = a->size, e->stop = a->stop, e->status = a->status, e->function = a->function;
     e->entry = a->entry, e->n_functions = a->n_functions, e->near = a->near;
     for (uint32_t i = 0; i < t->values.n; i++) e->val[t->values.v[i]] = a->values[i];
     for (uint32_t i = 0; i < t->slots.n; i++) e->ptr[t->slots.v[i]] = a->pointers[i];
@@ -120,6 +120,13 @@ static void take_back(kn_emit *e, const taken *t, const aside *a)
 
 static kn_ll load(kn_emit *e, kn_ll frame, uint32_t i, LLVMTypeRef t) { return LLVMBuildLoad2(e->b, t, cell(e, frame, i), ""); }
 
+/* Bytes, and `per` for each of the size that is given when the program runs. */
+static kn_ll room(kn_emit *e, size_t bytes, size_t per)
+{
+    kn_ll fixed = kn_int(e, 64, bytes);
+    return per ? LLVMBuildAdd(e->b, LLVMBuildMul(e->b, kn_entry_size(e), kn_int(e, 64, per), ""), fixed, "") : fixed;
+}
+
 static void open(kn_emit *e, const taken *t, const aside *a)
 {
     kn_ll frame = LLVMGetParam(e->fn, 0);
@@ -128,8 +135,8 @@ static void open(kn_emit *e, const taken *t, const aside *a)
     e->table = load(e, frame, TABLE, pointer(e));
     e->stop = load(e, frame, STOP, pointer(e)), e->status = load(e, frame, STATUS, pointer(e));
     if (t->part) {
-        kn_ll at = LLVMBuildMul(e->b, LLVMGetParam(e->fn, 3), kn_int(e, 64, e->l->part_bytes), "");
-        at = LLVMBuildAdd(e->b, at, kn_int(e, 64, (e->l->scratch_bytes + 63) & ~(size_t)63), "");
+        kn_ll one = room(e, e->l->part_bytes, e->l->part_per), common = room(e, (e->l->scratch_bytes + 63) & ~(size_t)63, e->l->scratch_per);
+        kn_ll at = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, LLVMGetParam(e->fn, 3), one, ""), common, "");
         e->part = LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->c), e->scratch, &at, 1, "");
     }
     for (uint32_t i = 0; i < t->values.n; i++) {

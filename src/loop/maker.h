@@ -137,7 +137,8 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
-bool lv_known(maker *m, kn_lv v, int64_t *value);
+bool lv_known(maker *m, kn_lv v, int64_t *value); /* a number */
+bool lv_known_size(maker *m, kn_lv v, int64_t *value); /* a number, or what stands for a size */
 kiln_dtype lv_dtype(const maker *m, kn_lv v);
 static inline kn_lv lv_add(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_add, KILN_I64, KILN_I64, a, b, 0); }
 static inline kn_lv lv_mul(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_mul, KILN_I64, KILN_I64, a, b, 0); }

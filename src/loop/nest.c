@@ -4,6 +4,7 @@
  * each piece the answer is known and nothing is tested. A dimension that runs in vectors is cut around the vector that holds
  * the border, which alone tests it: all vectors then start at multiples of their width, and a store and the loads that follow
  * it meet as wholes. */
+#include "array/size.h"
 #include "loop/maker.h"
 
 #include <stdlib.h>
@@ -90,7 +91,8 @@ static void choose_cuts(nest *n)
         uint32_t k = 0;
         at[k++] = 0;
         int64_t between[2 * MOST_CUTS];
-        uint32_t cuts = c->iv && !c->many ? place_cuts(n, d, c, between) : 0;
+        bool open = m->l->sized && kn_size_open(n->dims[d]); /* a border may lie behind its end */
+        uint32_t cuts = c->iv && !c->many && !open ? place_cuts(n, d, c, between) : 0;
         if (pieces * (cuts + 1) > MOST_PIECES) cuts = 0;
         for (uint32_t i = 0; i < cuts; i++) at[k++] = between[i];
         at[k++] = n->dims[d];

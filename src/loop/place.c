@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where values live, and fetching one element of them. A lazy value's element is computed by its equation's element rule,
  * which fetches elements of its operands in turn: that is all that fusion is here. */
+#include "array/size.h"
 #include "loop/maker.h"
 #include "prim/common.h"
 
@@ -257,8 +258,8 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
     maker *m = maker_of(e);
     if (m->status != KILN_OK) return 0;
     const value_facts f = m->facts.v[ix];
-    if (f.hi < at) return -1;
-    if (f.lo >= at) return 1;
+    if (kn_size_less(f.hi, at)) return -1;
+    if (kn_size_at_most(at, f.lo)) return 1;
     if (m->probing)
         for (uint32_t d = 0; d < MAX_RANK; d++) {
             cut_list *c = &m->cuts[d];
@@ -267,7 +268,7 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
             bool known = false;
             for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == border;
             if (known) continue;
-            if (c->n == MOST_CUTS) c->many = true;
+            if (c->n == MOST_CUTS || (m->l->sized && kn_size_open(border))) c->many = true;
             else c->at[c->n++] = border;
         }
     return 0;

@@ -2,6 +2,7 @@
 /* Reductions in the order of numerics 3, which rt/reduce.h computes for interpreter and compiler alike. */
 #include "rt/reduce.h"
 
+#include "array/size.h"
 #include "loop/fold.h"
 #include "loop/maker.h"
 
@@ -78,9 +79,24 @@ static kn_lv from_init(maker *m, const reduction *r, kn_lv v)
 /* body(lo, hi) for each block of O; results from left to right. */
 typedef kn_lv (*block_fn)(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi);
 
+/* The same of steps whose number is given when the program runs: that of numerics 3, made by the code itself. */
+static kn_lv open_blocks(maker *m, const reduction *r, kn_lv *ix, block_fn body)
+{
+    enum { BLOCKS = 64, LEAST = 4096 };
+    kn_lv n = lv_int(m, r->order.o.n), most = lv_int(m, BLOCKS * BLOCKS);
+    kn_lv parts = lv_sop(m, KN_S_div, KILN_I64, KILN_I64, lv_add(m, n, lv_int(m, BLOCKS * BLOCKS - 1)), most, 0);
+    kn_lv size = lv_sop(m, KN_S_max, KILN_I64, KILN_I64, lv_mul(m, parts, lv_int(m, BLOCKS)), lv_int(m, LEAST), 0);
+    kn_lv rounded = lv_sub(m, lv_add(m, n, size), lv_int(m, 1)), s;
+    kn_lv b = open_loop_between(m, lv_int(m, 0), lv_sop(m, KN_S_div, KILN_I64, KILN_I64, rounded, size, 0), 0, BLOCKS, 0, &s);
+    kn_lv total = add_carry(m, s, identity(m, r));
+    kn_lv lo = lv_mul(m, b, size), hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, size), n, 0);
+    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, hi)));
+}
+
 static kn_lv blocks(maker *m, const reduction *r, kn_lv *ix, block_fn body)
 {
     kn_run o = r->order.o;
+    if (m->l->sized && kn_size_open(o.n)) return open_blocks(m, r, ix, body);
     if (o.n <= o.block) return body(m, r, ix, lv_int(m, 0), lv_int(m, o.n));
     kn_lv s, b = open_loop(m, 0, (o.n + o.block - 1) / o.block, 0, &s);
     kn_lv total = add_carry(m, s, identity(m, r));

@@ -236,8 +236,7 @@ static kiln_status low_cond(const scan_low *s, kn_build *outer, const kn_jaxpr *
         if (i == 0) index = in;
     }
     kn_low l = {&b, KILN_OK};
-    kn_atom end = 0;
-    KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = s->p.length}, &end));
+    kn_atom end = kn_low_size(&l, s->index, s->p.length);
     kn_atom more = kn_low2(&l, &kn_prim_lt, index, end);
     KILN_TRY(l.status);
     return kn_build_finish(&b, &more, 1, out);
@@ -293,7 +292,7 @@ static kiln_status low_body(const scan_low *s, kn_build *outer, const kn_jaxpr *
     kn_atom one, last, index = carry[0];
     KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = 1}, &one));
     if (p->reverse) {
-        KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = p->length - 1}, &last));
+        last = kn_low_size(&l, s->index, p->length - 1);
         index = kn_low2(&l, &kn_prim_sub, last, index);
         KILN_TRY(l.status);
     }

@@ -57,6 +57,7 @@ typedef struct compile {
     kn_prog *slots, *lowered, *optimised;
     kn_arena arena; /* of the loops */
     kn_loops *loops;
+    int64_t least; /* the smallest size that may be given at a call */
     kiln_exec_info info;
     char dump[400]; /* prefix of the stages' files; empty: none */
     unsigned dumped;
@@ -176,7 +177,7 @@ static kiln_status signature_of(compile *c, kn_signature *out)
     KILN_TRY_MEM(c->ctx, types);
     for (uint32_t i = 0; i < nin; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
     for (uint32_t i = 0; i < j->nout; i++) types[nin + i] = kn_type_of(j, j->out[i]);
-    *out = (kn_signature){types, types + nin, nin, j->nout, made->consts, made->nconsts};
+    *out = (kn_signature){types, types + nin, nin, j->nout, made->consts, made->nconsts, c->least};
     return KILN_OK;
 }
 
