@@ -17,6 +17,12 @@ bool kn_size_split(int64_t d, int64_t *a, int64_t *b)
     return small_factor && *b <= KN_SIZE_MOST_SUMMAND && *b >= -KN_SIZE_MOST_SUMMAND;
 }
 
+bool kn_size_small(int64_t d)
+{
+    int64_t a, b;
+    return kn_size_split(d, &a, &b) && b >= INT32_MIN && a >= 0 && a * KN_SIZE_MOST + b <= INT32_MAX;
+}
+
 bool kn_type_open(kiln_type t)
 {
     for (uint32_t i = 0; i < t.rank; i++)

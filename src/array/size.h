@@ -10,14 +10,16 @@
 /* Sizes of rows and constants that are added; what is larger stands for nothing. */
 #define KN_SIZE_MOST_FACTOR ((int64_t)1 << 25)
 #define KN_SIZE_MOST_SUMMAND ((int64_t)1 << 32)
-/* No run-time size is larger: counters of 32 bits count to it. */
-#define KN_SIZE_MOST INT32_MAX
+/* No run-time size is larger: counters of 32 bits count to some times it. */
+#define KN_SIZE_MOST ((int64_t)1 << 29)
 
 /* d = a * n + b; a is 0 for numbers. False: the number is so large that it stands for nothing. */
 bool kn_size_split(int64_t d, int64_t *a, int64_t *b);
 /* Does d depend on n? What stands for nothing counts as if it did. */
 static inline bool kn_size_open(int64_t d) { return d > KILN_DIM_N / 2 || d < -(KILN_DIM_N / 2); }
 bool kn_type_open(kiln_type t);
+/* Does an i32 hold d, whatever n is? */
+bool kn_size_small(int64_t d);
 /* d where n is `at`. */
 int64_t kn_size_at(int64_t d, int64_t at);
 /* Is x < y (x <= y), whatever n >= 0 is? False: no, or not for every n. */

@@ -239,6 +239,13 @@ static kiln_status copy_input(const copier *c, kn_build *b, kiln_type t, kn_atom
     return kn_build_input(b, t, out);
 }
 
+static bool same_at(kiln_type made, kiln_type t, int64_t n)
+{
+    bool same = made.dtype == t.dtype && made.rank == t.rank;
+    for (uint32_t i = 0; same && i < t.rank; i++) same = made.dims[i] == kn_size_at(t.dims[i], n);
+    return same;
+}
+
 /* Of another size the results have other types. */
 static kiln_status size_eqn(copier *c, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, kn_atom *map)
 {
@@ -247,13 +254,14 @@ static kiln_status size_eqn(copier *c, kn_build *b, const kn_jaxpr *j, const kn_
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_build_map(b, j, e->in[i], map, &status);
     KILN_TRY(status);
+    if (strcmp(e->prim->name, "dim_as_value") == 0 && !kn_size_open(e->params[0].i))
+        return kn_build_literal(b, j->vars[e->out[0]].type.dtype, (kn_scalar){.i = e->params[0].i}, &map[e->out[0]]);
     b->scope = e->scope;
     b->loc = e->loc;
     KILN_TRY(kn_build_eqn(b, e->prim, e->params, in, e->nin, out, e->nout));
     for (uint32_t i = 0; i < e->nout; i++) {
         kiln_type t = j->vars[e->out[i]].type, made = kn_build_type(b, out[i]);
-        int64_t n = c->n;
-        if (!kn_type_fits(made, t, &n))
+        if (!same_at(made, t, c->n))
             return kn_fail(c->ctx, KILN_SHAPE, "%s gives %s where n is %lld, and %s in general", e->prim->name, kn_type_show(made).s, (long long)c->n,
                            kn_type_show(t).s);
         map[e->out[i]] = out[i];

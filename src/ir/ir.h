@@ -204,6 +204,8 @@ kn_hash kn_jaxpr_hash(const kn_jaxpr *j);
 /* The bytes that the hash is made of, piece by piece: equal for equal programs only, but that a constant's contents are their own hash. */
 typedef void (*kn_feed_fn)(void *ud, const void *p, size_t n);
 void kn_jaxpr_feed(const kn_jaxpr *j, kn_feed_fn to, void *ud);
+/* Of jaxprs that are not equal: the first equation of `a` that is not b's; NULL: it has none. */
+const kn_eqn *kn_jaxpr_differs(const kn_jaxpr *a, const kn_jaxpr *b);
 bool kn_jaxpr_equal(const kn_jaxpr *a, const kn_jaxpr *b);
 uint64_t kn_jaxpr_count(const kn_jaxpr *j); /* equations, nested bodies counted once each */
 /* Every variable bound once and before use, results as the type rules say, bodies too, level respected. */

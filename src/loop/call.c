@@ -37,7 +37,7 @@ void emit_call(maker *m, frame *f, const kn_eqn *e)
     m->status = kn_call_of(m->ctx, m->arena, f->j, e, &c->call);
     for (uint32_t i = 0; m->status == KILN_OK && m->l->sized && i < c->call.nout + c->call.nin; i++)
         if (kn_size_open(c->call.arrays[i].elements))
-            m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "%s needs the size n when it is compiled", e->prim->name);
+            fail_sized(m, e, "its code is made for one");
     for (uint32_t i = 0; i < e->nin && m->status == KILN_OK; i++) slots[e->nout + i] = operand_slot(m, f, e->in[i]);
     for (uint32_t i = 0; i < e->nout && m->status == KILN_OK; i++) slots[i] = slot_for(m, f, e->out[i]);
     c->slots = slots;

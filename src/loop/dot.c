@@ -2,7 +2,7 @@
 /* dot_general in the order of numerics 4: chains of fma in blocks of 256, or lanes where a matrix streams past a vector. */
 #include "loop/product.h"
 
-#include "array/size.h"
+#include "ir/size.h"
 #include "loop/fold.h"
 
 static bool listed(const int64_t *axes, uint32_t n, uint32_t d)
@@ -162,25 +162,40 @@ static void make_product(maker *m, product *p)
     if (!emit_tiles(m, p)) make_nest(m, p->y.rank, p->y.dims, !p->order.lanes, dot_body, p);
 }
 
+static kn_dot_order order_at(const product *p, int64_t n)
+{
+    int64_t left[KN_RANK_LIMIT], right[KN_RANK_LIMIT];
+    return kn_dot_order_of(kn_type_at(p->type[0], n, left), kn_type_at(p->type[1], n, right), &p->dims, p->y.dtype);
+}
+
 /* At one value of n an operand has free size 1, and the product another order than at all others. */
 static bool other_order(const maker *m, const product *p, int64_t *free, kn_dot_order *out)
 {
-    int64_t sizes[2][MAX_RANK], a, b;
+    int64_t a, b;
     if (!m->l->sized || p->order.lanes) return false;
     for (int side = 0; side < 2; side++) {
         *free = 1;
         for (uint32_t d = 0; d < p->type[side].rank; d++)
             if (!product_batches(p, side, d) && !product_contracts(p, side, d)) *free *= p->type[side].dims[d];
         if (!kn_size_open(*free) || !kn_size_split(*free, &a, &b) || a <= 0 || 1 - b < 0 || (1 - b) % a) continue;
-        kiln_type t[2] = {p->type[0], p->type[1]};
-        for (int which = 0; which < 2; which++) {
-            for (uint32_t d = 0; d < t[which].rank; d++) sizes[which][d] = kn_size_at(t[which].dims[d], (1 - b) / a);
-            t[which].dims = sizes[which];
-        }
-        *out = kn_dot_order_of(t[0], t[1], &p->dims, p->y.dtype);
+        *out = order_at(p, (1 - b) / a);
         if (out->lanes) return true;
     }
     return false;
+}
+
+/* Is the order that of every size, but of those that other_order finds? */
+static bool one_order(const product *p)
+{
+    bool same = true;
+    for (int64_t n = 2; same && n <= 5; n++) same = order_at(p, n).lanes == p->order.lanes;
+    int64_t contracted = 1;
+    for (uint32_t i = 0; i < p->dims.n_contract; i++) {
+        int64_t d = p->type[0].dims[p->dims.contract[0][i]];
+        contracted *= kn_size_open(d) ? 1 : d;
+    }
+    bool by_k = kn_size_open(p->order.k) && contracted > 1; /* a dimension of size 1 does not count */
+    return same && (!by_k || order_at(p, 1).lanes == p->order.lanes);
 }
 
 static void make_either(maker *m, product *p, int64_t free, kn_dot_order other)
@@ -225,6 +240,10 @@ void emit_dot(maker *m, frame *f, const kn_eqn *e)
         return;
     }
     p.slot = slot_for(m, f, e->out[0]);
+    if (m->l->sized && !one_order(&p)) {
+        fail_sized(m, e, "how its sums are ordered depends on it");
+        return;
+    }
     kn_dot_order other;
     int64_t free;
     if (other_order(m, &p, &free, &other)) make_either(m, &p, free, other);

@@ -267,12 +267,12 @@ static uint32_t home(const maker *m, const kn_lv *operands, int n)
     return depth;
 }
 
-/* n and what is a little less, which an i32 holds, converted to it or back. */
+/* What depends on n, and an i32 holds, converted to it or back. */
 static bool narrow_size(const maker *m, kiln_dtype from, kiln_dtype to, kn_lv v)
 {
-    int64_t a, b, x = m->facts.v[v].lo;
+    int64_t x = m->facts.v[v].lo;
     if (!(from == KILN_I64 && to == KILN_I32) && !(from == KILN_I32 && to == KILN_I64)) return false;
-    return x == m->facts.v[v].hi && kn_size_split(x, &a, &b) && a == 1 && b <= 0;
+    return x == m->facts.v[v].hi && kn_size_open(x) && kn_size_small(x);
 }
 
 kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c)

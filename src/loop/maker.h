@@ -183,6 +183,8 @@ void place_registers(maker *m, place *p, const kn_lv *regs);
 /* Elements as values, whatever the place: loads them where it is memory. */
 const kn_lv *registers_of(maker *m, place *p);
 kn_lv scalar_of(maker *m, frame *f, kn_atom a);
+/* Equation e cannot be made for every size; the first one counts. */
+void fail_sized(maker *m, const kn_eqn *e, const char *why);
 kn_lv linear_index(maker *m, kiln_type t, const kn_lv *ix);
 void split_index(maker *m, kn_lv linear, uint32_t rank, const int64_t *dims, kn_lv *ix); /* row-major */
 void place_init(maker *m);

@@ -7,6 +7,14 @@
 
 enum { MEMO_SLOTS = 4096, DEEPEST_PULL = 4000, CHAIN = 4 };
 
+void fail_sized(maker *m, const kn_eqn *e, const char *why)
+{
+    kn_place at = {.file = m->prog->files.v[e->loc.file], .line = (int)e->loc.line, .column = (int)e->loc.column};
+    if (m->status != KILN_OK) return;
+    m->status = kn_fail_at(m->ctx, KILN_UNSUPPORTED, "needs-size", at, "a number in place of n, for which it is compiled", "compile: %s needs the size n: %s",
+                           e->prim->name, why);
+}
+
 place *new_place(maker *m, place_kind kind, kiln_type type)
 {
     place *p = KN_NEW(&m->temp, place);

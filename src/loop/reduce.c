@@ -2,7 +2,7 @@
 /* Reductions in the order of numerics 3, which rt/reduce.h computes for interpreter and compiler alike. */
 #include "rt/reduce.h"
 
-#include "array/size.h"
+#include "ir/size.h"
 #include "loop/fold.h"
 #include "loop/maker.h"
 
@@ -227,6 +227,21 @@ static void empty_body(maker *m, void *ud, const kn_lv *ix)
     lv_store(m, r->slot, linear_index(m, y, ix), lv_const(m, y.dtype, kn_reduce_init(r->op, r->acc)));
 }
 
+/* Is the order that of every size but 1, where a dimension of n does not count? */
+static bool one_order(const reduction *r, const kn_param *axes)
+{
+    static const int64_t sizes[] = {2, 3, 4, 5, 15, 16, 17, 1 << 20};
+    bool same = true;
+    for (size_t i = 0; same && i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t dims[KN_RANK_LIMIT];
+        kn_axis_role role[MAX_RANK];
+        kn_order o = kn_reduce_order(kn_type_at(r->type, sizes[i], dims), axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, role);
+        same = o.has_t == r->order.has_t && o.has_o == r->order.has_o && (!o.has_t || o.t.lanes == r->order.t.lanes) &&
+               (!o.has_o || o.o.lanes == r->order.o.lanes) && memcmp(role, r->role, r->type.rank * sizeof *role) == 0;
+    }
+    return same;
+}
+
 void emit_reduce(maker *m, frame *f, const kn_eqn *e)
 {
     kiln_type y = f->j->vars[e->out[0]].type;
@@ -239,6 +254,10 @@ void emit_reduce(maker *m, frame *f, const kn_eqn *e)
     r.acc = kn_accumulator(r.type.dtype);
     const kn_param *axes = &e->params[0];
     r.order = kn_reduce_order(r.type, axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, r.role);
+    if (m->l->sized && kn_type_open(r.type) && !one_order(&r, axes)) {
+        fail_sized(m, e, "how its sums are ordered depends on it");
+        return;
+    }
     r.plain = plain_closure(m, f, e->in[0], r.type);
     bool empty = kiln_type_size(r.type) == 0;
     if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan: a body repeated over the slices of arrays along dimension 0, carrying values. The counts of constants and carries
  * stand in num_consts and num_carry, or follow from ft_in, whose three groups hold one leaf an operand. */
+#include "array/size.h"
 #include "prim/batch_control.h"
 #include "prim/common.h"
 #include "prim/control.h"
@@ -312,7 +313,7 @@ static kiln_status lower_scan(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     (void)r;
     scan_low s = {.p = kn_scan_parts_of(e), .j = j, .e = e, .n = 1 + e->nout};
     const kn_scan_parts *p = &s.p;
-    s.index = p->length < INT32_MAX ? KILN_I32 : KILN_I64;
+    s.index = kn_size_small(p->length) && p->length != INT32_MAX ? KILN_I32 : KILN_I64;
     kn_low l = {b, KILN_OK};
     if (p->length == 0) { /* no row can be taken of an empty array */
         for (uint32_t i = 0; i < e->nout; i++)

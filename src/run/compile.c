@@ -2,9 +2,11 @@
 /* Program to executable: options, then lowering, optimisation, loops, code. */
 #include "base/file.h"
 #include "base/fpmode.h"
+#include "ir/size.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
 #include "run/cached.h"
+#include "run/sized.h"
 #include "run/stages.h"
 #include "transform/lanes.h"
 
@@ -143,7 +145,17 @@ static kiln_status make_loops(compile *c)
     check_types(&types, c->optimised->main);
     KILN_TRY(types.status);
     double start = kn_now_ms();
+    bool sized = kn_prog_open(c->p);
+    if (sized) {
+        KILN_TRY(kn_sized_lowered(c->ctx, c->p, c->lowered, c->least));
+        KILN_TRY(kn_sized_optimised(c->ctx, c->optimised, c->least));
+    }
+    c->r.loops.keep_sizes = sized;
     KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
+    if (sized) {
+        KILN_TRY(kn_sized_loops(c->ctx, c->p, &c->r.loops, c->loops));
+        KILN_TRY(kn_loops_open(c->ctx, c->loops));
+    }
     c->info.loops_ms = kn_now_ms() - start;
     return KILN_OK;
 }
@@ -156,6 +168,7 @@ static kiln_status to_loops(compile *c, phase last)
     double start = kn_now_ms();
     KILN_TRY(kn_prog_runnable(c->ctx, c->p));
     KILN_TRY(dump_prog(c, c->p, "traced"));
+    if (kn_prog_open(c->p)) KILN_TRY(kn_sized_least(c->ctx, c->p, &c->least));
     KILN_TRY(kn_lanes_in_slots(c->ctx, c->p, &c->slots));
     KILN_TRY(kn_lower(c->ctx, c->slots ? c->slots : c->p, &c->lowered));
     c->info.lower_ms = kn_now_ms() - start;
@@ -165,6 +178,7 @@ static kiln_status to_loops(compile *c, phase last)
     KILN_TRY(kn_optimise(c->ctx, c->lowered, NULL, &c->optimised));
     c->info.optimise_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->optimised, "optimised"));
+    if (kn_prog_open(c->p)) c->least = kn_sized_rows(c->optimised, c->least);
     return last == OPTIMISE ? KILN_OK : make_loops(c);
 }
 
