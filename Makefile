@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands that people and scripts use; CMake presets do the work.
 KILN := build/release/kiln
-SUITE ?= spine
+SUITE ?= all
 TARGET ?= jaxpr
 SECONDS ?= 60
 
@@ -25,7 +25,7 @@ demo: build ## profiles two coupled simulations, then runs one into build/demo
 test: build ## runs every test
 	@ctest --preset release
 
-bench: build ## runs a suite of benchmarks: make bench SUITE=spine
+bench: build ## runs the benchmarks, or one suite of them: make bench SUITE=spine
 	@sh benchmarks/run $(SUITE)
 
 asan: deps ## runs every test under the address and undefined-behaviour sanitizers

@@ -12,6 +12,7 @@
 const char *bench_kiln(const bench *b) { return b->kiln; }
 const char *bench_folder(const bench *b) { return b->folder; }
 bool bench_wants_peers(const bench *b) { return b->peers; }
+const bench_case *bench_running(const bench *b) { return b->at; }
 
 void bench_fail(bench *b, const char *fmt, ...)
 {
@@ -39,8 +40,8 @@ void bench_skip(bench *b, const char *row, const char *fmt, ...)
 
 /* ---- values ---- */
 
-static void checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst,
-                    double allowed)
+void bench_checked(bench *b, const char *what, const char *a_name, const char *v_name, const char *how, double worst,
+                   double allowed)
 {
     b->n_checks++;
     json_array_append_new(b->checks, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "what", what, "a", a_name, "b",
@@ -86,7 +87,7 @@ bool bench_same_bits(bench *b, const char *what, const char *a_name, const void 
         if (n++ == 0) first = i;
     }
     if (n == 0) {
-        checked(b, what, a_name, v_name, "bits", 0, 0);
+        bench_checked(b, what, a_name, v_name, "bits", 0, 0);
         return true;
     }
     bench_fail(b, "%s: %s and %s differ in %zu of %zu values; the first is number %zu: %.9g and %.9g", what, a_name,
@@ -106,7 +107,7 @@ bool bench_near(bench *b, const char *what, const char *a_name, const double *a,
         if (d > worst || isnan(d)) worst = isnan(d) ? INFINITY : d, at = i;
     }
     if (worst <= tolerance) {
-        checked(b, what, a_name, v_name, "relative to the largest value", worst, tolerance);
+        bench_checked(b, what, a_name, v_name, "relative to the largest value", worst, tolerance);
         return true;
     }
     bench_fail(
@@ -195,13 +196,14 @@ static bool take_samples(const bench *b, const bench_pair *p, samples *s)
 {
     const double least = 2e-3; /* thousands of times what reading the clock costs, and short beside other programs */
     double budget = (p->seconds > 0 ? p->seconds : 1.5) / (b->quick ? 5 : 1);
+    size_t rounds = p->rounds ? p->rounds : ROUNDS_LEAST;
     bool two = p->b.name != NULL;
     s->calls[0] = calibrate(&p->a, least);
     s->calls[1] = two ? calibrate(&p->b, least) : 0;
     if (!s->calls[0] || (two && !s->calls[1])) return false;
     double start = bench_now();
     for (int batch = 1; batch <= BATCHES; batch++) { /* samples that scatter are followed by more of them */
-        while (s->n < ROUNDS_MOST && (s->n < ROUNDS_LEAST || bench_now() - start < batch * budget))
+        while (s->n < ROUNDS_MOST && (s->n < rounds || bench_now() - start < batch * budget))
             if (!one_round(p, s)) return false;
         if (!scatters(s->wall[0], s->n) && !(two && scatters(s->wall[1], s->n))) break;
     }
@@ -319,5 +321,6 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
     bool saved = b.check_only || b.quick || n_names > 0 || b.n_failed > 0 || run_save(&b);
     json_decref(b.machine);
     json_decref(b.rows);
+    for (size_t i = 0; i < b.n_groups; i++) free(b.groups[i].medians);
     return b.n_failed ? 1 : saved ? 0 : 3;
 }

@@ -35,6 +35,7 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
 const char *bench_kiln(const bench *b);   /* path of the command `kiln` */
 const char *bench_folder(const bench *b); /* benchmarks/ of the source tree */
 bool bench_wants_peers(const bench *b);
+const bench_case *bench_running(const bench *b);
 
 /* ---- values: false when they differ, said on standard error; the case is then marked failed and must not time ---- */
 
@@ -44,6 +45,8 @@ bool bench_same_bits(bench *b, const char *what, const char *a_name, const void 
 /* |a - b| <= tolerance * max|b| for every item. */
 bool bench_near(bench *b, const char *what, const char *a_name, const double *a, const char *b_name, const double *v,
                 size_t n, double tolerance);
+/* For the record: a comparison that a suite has made itself. */
+void bench_checked(bench *b, const char *what, const char *a_name, const char *b_name, const char *how, double worst, double allowed);
 void bench_fail(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One clear line in the table: why a row is not there. */
 void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -85,6 +88,8 @@ typedef struct bench_pair {
     double per;       /* what one call holds (steps); 0: 1. Times are given per unit */
     const char *unit; /* "step", "call" (the default) */
     double seconds;   /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
+    size_t rounds;    /* at least so many; 0: 9 */
+    const char *group; /* the foot sums the rows of a group up: geometric mean of their ratios; NULL: none */
     bench_target target;
     json_t *more; /* goes into the record; stolen; may be NULL */
 } bench_pair;

@@ -181,6 +181,7 @@ static void time_all(micro *s)
                              .a = mine,
                              .b = BENCH_LOOP("C", run_limit, s),
                              .seconds = 0.6,
+                             .group = "against C",
                              .target = {BENCH_RATIO_AT_LEAST, 0.85}},
                NULL);
     snprintf(row, sizeof row, "compile of %s", s->p->name);
@@ -198,6 +199,7 @@ static void time_all(micro *s)
                                  .a = mine,
                                  .b = {.name = "JAX", .sample = run_jax, .user = s},
                                  .seconds = 0.6,
+                                 .group = "against JAX",
                                  .target = {BENCH_RATIO_AT_LEAST, 1},
                                  .more = json_incref(hello)},
                    NULL);

@@ -86,8 +86,25 @@ static void add_record(bench *b, const bench_pair *p, const bench_result *r, con
                             json_pack("{s:s, s:f, s:b}", "kind",
                                       p->target.kind == BENCH_TIME_AT_MOST ? "seconds at most" : "ratio at least",
                                       "value", p->target.value, "met", run_met(&p->target, r)));
+    if (p->group) json_object_set_new(o, "group", json_string(p->group));
     if (p->more) json_object_set_new(o, "more", p->more);
     json_array_append_new(b->rows, o);
+}
+
+/* Adds the row to the sums of its group. */
+static void sum_up(bench *b, const char *name, const bench_result *r)
+{
+    struct group *g = b->groups;
+    while (g < b->groups + b->n_groups && strcmp(g->name, name) != 0) g++;
+    if (g == b->groups + b->n_groups) {
+        if (b->n_groups == GROUPS_MOST) return;
+        *g = (struct group){.name = name, .least = INFINITY, .medians = calloc(GROUP_ROWS_MOST, sizeof *g->medians)};
+        b->n_groups++;
+    }
+    if (!g->medians || g->n == GROUP_ROWS_MOST) return;
+    g->medians[g->n++] = r->a.median;
+    g->log_ratios += log(r->ratio);
+    g->least = fmin(g->least, r->ratio);
 }
 
 void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples *s)
@@ -110,11 +127,24 @@ void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples
     if (p->note) printf("    %s\n", p->note);
     b->n_rows++;
     b->n_missed += !met;
+    if (p->group) sum_up(b, p->group, r);
     add_record(b, p, r, s);
+}
+
+static void group_text(const struct group *g)
+{
+    bench_stats s = bench_stats_of(g->medians, g->n);
+    char median[32], most[32];
+    double largest = 0;
+    for (size_t i = 0; i < g->n; i++) largest = fmax(largest, g->medians[i]);
+    printf("\n%s: %zu rows, median %s, longest %s", g->name, g->n, bench_seconds(s.median, median), bench_seconds(largest, most));
+    if (!isnan(g->log_ratios)) printf("; times as fast: %.3g in geometric mean, least %.3g", exp(g->log_ratios / (double)g->n), g->least);
 }
 
 void run_foot(const bench *b)
 {
+    for (size_t i = 0; i < b->n_groups; i++) group_text(&b->groups[i]);
+    if (b->n_groups) printf("\n");
     printf("\n%zu comparisons of values, %zu cases failed", b->n_checks, b->n_failed);
     if (!b->check_only) printf("; %zu rows, %zu targets missed, %zu skipped", b->n_rows, b->n_missed, b->n_skipped);
     printf("\n");

@@ -5,6 +5,8 @@
 
 #include "bench.h"
 
+enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 300, BATCHES = 3, GROUPS_MOST = 8, GROUP_ROWS_MOST = 200 };
+
 struct bench {
     const char *suite, *kiln, *folder, *results;
     bool check_only, peers, quick;
@@ -13,9 +15,13 @@ struct bench {
     bool failed;          /* the case at hand: a value differs, or a side failed */
     size_t n_failed, n_missed, n_skipped, n_rows, n_checks;
     json_t *machine, *rows, *checks; /* checks: those of the case at hand */
+    struct group {
+        const char *name;
+        size_t n;
+        double log_ratios, least, *medians; /* of `a`, s per unit */
+    } groups[GROUPS_MOST];
+    size_t n_groups;
 };
-
-enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 300, BATCHES = 3 };
 
 /* Of both sides, s per unit. */
 typedef struct samples {

@@ -4,8 +4,6 @@
 
 #include "prim/control.h"
 
-enum { DEEPEST = 190 }; /* bodies within bodies: what the reader takes */
-
 void kn_xfail(kn_export *x, kiln_status s)
 {
     if (x->status == KILN_OK) x->status = s;
@@ -79,6 +77,7 @@ bool kn_xends_of(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, uint32_t capt
     n->in = KN_NEWN(x->arena, uint32_t, n->nin);
     n->out = KN_NEWN(x->arena, kiln_type, e->nout);
     KN_XCHECK(x, n->in && n->out);
+    for (uint32_t i = 0; i < captured; i++) kn_xatom(x, e->in[i]); /* literals among them stand before the operation */
     if (x->status != KILN_OK) return false;
     for (uint32_t i = 0; i < n->nin; i++) n->in[i] = kn_xatom(x, e->in[captured + i]);
     for (uint32_t i = 0; i < e->nout; i++) n->out[i] = j->vars[e->out[i]].type;
@@ -289,7 +288,7 @@ kn_xopen kn_xopen_region(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions
 {
     kn_xopen o = {op, k, nregions, KN_NEW(x->arena, kn_mregion), x->block, x->last, x->values.n};
     KN_XCHECK(x, o.region);
-    if (x->depth >= DEEPEST) kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "bodies are nested more than %d deep", DEEPEST));
+    if (x->depth >= KN_XDEEPEST) kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "bodies are nested more than %d deep", KN_XDEEPEST));
     if (x->status != KILN_OK) return o;
     *o.region = (kn_mregion){.args = x->values.n, .nargs = nargs, .first = x->values.n, .at = x->at};
     for (uint32_t i = 0; i < nargs; i++) new_value(x, args[i]);
@@ -538,7 +537,10 @@ kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, 
     m->nchunks = 1;
     x.m = m;
     module_attributes(&x);
-    if (x.status == KILN_OK) function(&x, p->main, "main");
+    kn_prog *words = NULL;
+    if (x.status == KILN_OK) kn_xfail(&x, kn_xwords(ctx, p, &words));
+    if (x.status == KILN_OK) function(&x, words ? words->main : p->main, "main");
+    kiln_prog_release(words);
     for (uint32_t i = 0; i < x.lowerings.n; i++) kiln_prog_release(x.lowerings.v[i]);
     *out = m;
     return x.status;

@@ -111,6 +111,8 @@ bool kn_xwritten(const kn_export *x, const kn_eqn *e, kn_atom *a);
 /* A region of the operation whose arguments are the last `nargs` of the body's; the first ones are `captured` values. */
 void kn_xregion(kn_export *x, kn_mop *op, uint32_t k, uint32_t nregions, const kn_jaxpr *body, const kn_atom *captured, uint32_t ncaptured);
 /* A region whose block is open until kn_xclose. */
+enum { KN_XDEEPEST = 190 }; /* bodies within bodies: what the readers take */
+
 typedef struct kn_xopen {
     kn_mop *op; /* whose region number k it is, of nregions */
     uint32_t k, nregions;
@@ -141,6 +143,9 @@ void kn_xparams(kn_export *x, const kn_eqn *e, kn_mattr *out); /* the equation's
 const kn_jaxpr *kn_xlowering(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, bool literals);
 void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e);
 void kn_xlowered(kn_export *x, const kn_jaxpr *j, const kn_eqn *e); /* as what the primitive's lowering gives */
+
+/* The program with keys as pairs of words (export_keys.c); NULL in `out` where it has no keys. Scopes, files and names are those of p. */
+kiln_status kn_xwords(kiln_ctx *ctx, const kn_prog *p, kn_prog **out);
 
 /* Contents of dense<..>. */
 kiln_status kn_dense_text(kiln_ctx *ctx, kn_arena *arena, kiln_type t, const void *data, kn_span *out);

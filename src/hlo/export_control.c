@@ -9,7 +9,6 @@ static void while_loop(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const k
     kn_while_parts p = kn_while_parts_of(e);
     uint32_t consts = p.cond_consts + p.body_consts;
     kn_xends n;
-    for (uint32_t i = 0; i < consts; i++) kn_xatom(x, e->in[i]); /* literals among them stand before the loop */
     if (!kn_xends_of(x, j, e, consts, &n)) return;
     kn_mop *op = kn_xop(x, row->name, n.in, n.nin, n.out, e->nout);
     kn_xregion(x, op, 0, 2, p.cond, e->in, p.cond_consts);

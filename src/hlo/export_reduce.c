@@ -5,10 +5,11 @@
 #include <math.h>
 
 #include "prim/body.h"
+#include "prim/common.h"
 #include "prim/window.h"
 #include "rt/reduce.h"
 
-static kn_scalar first_of(const kn_eqn *e, kiln_dtype d) { return kn_reduce_init((kn_sop)e->prim->scalar_op, d); }
+static kn_scalar first_of(const kn_eqn *e, kiln_dtype d) { return kn_reduction_first(e->prim, d); }
 
 /* A reduction that a primitive is named after: its first value is what the name says. */
 static void named(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
@@ -265,6 +266,7 @@ const kn_xrow kn_xrows_reduce[] = {
     {&kn_prim_reduce_min, named, "stablehlo.minimum", 0},
     {&kn_prim_reduce_or, named, "stablehlo.or", 0},
     {&kn_prim_reduce_prod, named, "stablehlo.multiply", 0},
+    {&kn_prim_reduce_add, named, "stablehlo.add", 0},
     {&kn_prim_reduce_sum, named, "stablehlo.add", 0},
     {&kn_prim_reduce_window, window, "stablehlo.reduce_window", 0},
     {&kn_prim_reduce_window_max, named_window, "stablehlo.maximum", 0},

@@ -272,14 +272,29 @@ static void put_name(const kn_hprint *p, kn_text *t, const char *name)
     kn_text_add(t, name);
 }
 
+/* With the escapes of HLO text, which are those of C. */
+static void put_quoted(kn_text *t, const char *key, kn_span s)
+{
+    kn_text_printf(t, "%s\"", key);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.s[i];
+        if (c == '"' || c == '\\') kn_text_printf(t, "\\%c", c);
+        else if (c < 32 || c == 127) kn_text_printf(t, "\\%03o", c);
+        else kn_text_char(t, (char)c);
+    }
+    kn_text_char(t, '"');
+}
+
 static void put_loc(kn_text *t, const kn_mloc *l)
 {
     const kn_mloc *place = l && l->kind == KN_ML_NAME ? l->child : l;
     if (!l) return;
     kn_text_add(t, ", metadata={");
-    if (l->kind == KN_ML_NAME) kn_text_printf(t, "op_name=\"%.*s\"", (int)l->text.n, l->text.s);
-    if (place && place->kind == KN_ML_FILE)
-        kn_text_printf(t, "%ssource_file=\"%.*s\" source_line=%u", l->kind == KN_ML_NAME ? " " : "", (int)place->text.n, place->text.s, place->line);
+    if (l->kind == KN_ML_NAME) put_quoted(t, "op_name=", l->text);
+    if (place && place->kind == KN_ML_FILE) {
+        put_quoted(t, l->kind == KN_ML_NAME ? " source_file=" : "source_file=", place->text);
+        kn_text_printf(t, " source_line=%u", place->line);
+    }
     kn_text_char(t, '}');
 }
 
@@ -344,10 +359,22 @@ static void put_comp(kn_hprint *p, kn_text *t, kn_hcomp *c, bool entry)
     kn_text_add(t, "}\n");
 }
 
+/* What is no part of a word becomes `_`. */
+static void put_word(kn_text *t, kn_span s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.s[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), later = (c >= '0' && c <= '9') || c == '.' || c == '-';
+        kn_text_char(t, letter || (i && later) ? c : '_');
+    }
+}
+
 static void put_header(const kn_hprint *p, kn_text *t)
 {
     const kn_hcomp *c = p->comps.v[p->comps.n - 1];
-    kn_text_printf(t, "HloModule %.*s, ", (int)p->m->name.n, p->m->name.s);
+    kn_text_add(t, "HloModule ");
+    put_word(t, p->m->name);
+    kn_text_add(t, ", ");
     if (p->optimised) kn_text_add(t, "is_scheduled=true, ");
     kn_text_add(t, "entry_computation_layout={(");
     for (uint32_t i = 0; i < c->params.n; i++) {

@@ -23,11 +23,10 @@ kiln_status kn_hmake_fail(kn_hmake *m, const kn_htext_inst *i, kiln_status code,
 /* Instructions of the computation into the open block; parameters have their values. Gives those of the root. */
 static const uint32_t *body(kn_hmake *m, const kn_htext_comp *c, const uint32_t *args)
 {
-    enum { DEEPEST = 300 };
     const kn_htext_comp *around = m->c;
     const uint32_t **at = m->at;
     uint32_t used = 0;
-    if (++m->depth > DEEPEST) kn_hmake_fail(m, &c->inst.v[0], KILN_UNSUPPORTED, "computations are nested too deep");
+    if (++m->depth > KN_XDEEPEST) kn_hmake_fail(m, &c->inst.v[0], KILN_UNSUPPORTED, "computations are nested more than %d deep", KN_XDEEPEST);
     m->c = c;
     m->at = kn_arena_newn(m->h->arena, c->inst.n, sizeof *m->at);
     KN_XCHECK(&m->x, m->at);
@@ -62,13 +61,26 @@ static kiln_type *types_of_params(kn_hmake *m, const kn_htext_comp *c, uint32_t 
     return types;
 }
 
+static void calls_itself(kn_hmake *m, const kn_htext_inst *i, kn_span name)
+{
+    kn_hmake_fail(m, i, KILN_UNSUPPORTED, "the computation %.*s calls itself; write what repeats as a while", KN_SPAN_ARG(name));
+}
+
 void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k, uint32_t nregions, const char *key, kn_span name, const uint32_t *args,
                      uint32_t nargs)
 {
-    const kn_htext_comp *c = kn_htext_find(m->h, name);
+    kn_htext_comp *c = kn_htext_find(m->h, name);
     uint32_t n = 0;
     if (!c) {
         kn_hmake_fail(m, i, KILN_INVALID, "%s names no computation of the module: %.*s", key, KN_SPAN_ARG(name));
+        return;
+    }
+    if (c->making) {
+        calls_itself(m, i, name);
+        return;
+    }
+    if (m->x.depth >= KN_XDEEPEST) {
+        kn_hmake_fail(m, i, KILN_UNSUPPORTED, "computations are nested more than %d deep", KN_XDEEPEST);
         return;
     }
     kiln_type *types = types_of_params(m, c, &n);
@@ -83,7 +95,9 @@ void kn_hmake_region(kn_hmake *m, const kn_htext_inst *i, kn_mop *op, uint32_t k
     uint32_t *own = KN_NEWN(m->h->arena, uint32_t, n);
     KN_XCHECK(&m->x, own);
     for (uint32_t a = 0; own && !args && a < n; a++) own[a] = o.arg + a;
+    c->making = true;
     const uint32_t *root = m->x.status == KILN_OK ? body(m, c, args ? args : own) : NULL;
+    c->making = false;
     kn_xclose(&m->x, o, root, c->inst.v[c->root].shape->leaves);
 }
 
@@ -112,7 +126,7 @@ const kn_mfunc *kn_hmake_function(kn_hmake *m, const kn_htext_inst *i, kn_span n
     }
     if (c->made) return c->made;
     if (c->making) {
-        kn_hmake_fail(m, i, KILN_INVALID, "the computation %.*s calls itself", KN_SPAN_ARG(name));
+        calls_itself(m, i, name);
         return NULL;
     }
     c->making = true;

@@ -294,8 +294,27 @@ static size_t behind(kn_span s, const char *key)
 static kn_span quoted(kn_span s, size_t from)
 {
     size_t end = from;
-    while (end < s.n && s.s[end] != '"') end++;
+    while (end < s.n && s.s[end] != '"') end += s.s[end] == '\\' && end + 1 < s.n ? 2 : 1;
     return (kn_span){s.s + from, end - from};
+}
+
+/* Without its escapes, which are those of C; empty when memory ran out, which the module then says. */
+static kn_span unquoted(kn_hmake *m, kn_span raw)
+{
+    char *to = KN_NEWN(m->h->arena, char, raw.n + 1), *start = to;
+    KN_XCHECK(&m->x, to);
+    if (!to) return (kn_span){"", 0};
+    for (const char *p = raw.s, *end = raw.s + raw.n; p < end; p++) {
+        int code = 0, digits = 0;
+        if (*p != '\\' || p + 1 == end) {
+            *to++ = *p;
+            continue;
+        }
+        while (digits < 3 && p + 1 + digits < end && p[1 + digits] >= '0' && p[1 + digits] <= '7') code = code * 8 + p[1 + digits++] - '0';
+        if (digits) *to++ = (char)code, p += digits;
+        else p++, *to++ = *p == 'n' ? '\n' : *p == 't' ? '\t' : *p == 'r' ? '\r' : *p;
+    }
+    return (kn_span){start, strlen(start)};
 }
 
 /* ---- calls and control flow ---- */
@@ -529,7 +548,7 @@ static const kn_mloc *location(kn_hmake *m, const kn_htext_inst *i)
 {
     const kn_span *s = kn_htext_attr_of(i, "metadata");
     if (!s) return NULL;
-    kn_span name = quoted(*s, behind(*s, "op_name=\"")), file = quoted(*s, behind(*s, "source_file=\""));
+    kn_span name = unquoted(m, quoted(*s, behind(*s, "op_name=\""))), file = unquoted(m, quoted(*s, behind(*s, "source_file=\"")));
     uint32_t line = 0;
     for (size_t k = behind(*s, "source_line="); k < s->n && s->s[k] >= '0' && s->s[k] <= '9' && line < 100000000; k++) line = line * 10 + (uint32_t)(s->s[k] - '0');
     if (!name.n && (!file.n || !line)) return NULL;

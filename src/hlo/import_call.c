@@ -195,13 +195,15 @@ static kiln_status input_name(kn_himport *h, const kn_mvalue *v, const char **ou
 {
     const kn_mloc *l = v->loc;
     for (int i = 0; i < 64 && l && l->kind == KN_ML_ALIAS; i++) l = l->child;
-    kn_span s = l && l->kind == KN_ML_NAME ? l->text : v->name;
-    if (s.s == v->name.s) {
-        const char *p = s.s, *end = s.s + s.n;
-        if (s.n > 3 && memcmp(p, "arg", 3) == 0) p += 3;
-        while (p < end && *p >= '0' && *p <= '9') p++;
-        if (p == end) s.n = 0;
+    kn_span s = v->name;
+    if (l && l->kind == KN_ML_NAME) {
+        KILN_TRY_MEM(h->ctx, *out = kn_arena_textn(h->arena, l->text.s, l->text.n));
+        return KILN_OK;
     }
+    const char *p = s.s, *end = s.s + s.n;
+    if (s.n > 3 && memcmp(p, "arg", 3) == 0) p += 3;
+    while (p < end && *p >= '0' && *p <= '9') p++;
+    if (p == end) s.n = 0;
     return kn_mattr_text(h->m, s, out);
 }
 

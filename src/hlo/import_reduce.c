@@ -54,8 +54,17 @@ static const struct {
     {KN_S_and, &kn_prim_reduce_and}, {KN_S_or, &kn_prim_reduce_or},    {KN_S_xor, &kn_prim_reduce_xor},
 };
 
-static kiln_status simple_reduce(kn_himport *h, const kn_mop *o, kn_sop op, kn_atom x, const int64_t *dims, uint32_t n, kn_atom *y)
+/* Or is it no first value at all: -0 of a sum? */
+static bool starts_bare(kn_himport *h, kn_atom init, kn_sop op)
 {
+    kiln_dtype d;
+    kn_scalar v;
+    return op == KN_S_add && kn_hknown(h, init, &d, &v) && strchr("fc", kiln_dtype_kind(d)) && kn_scalar_same(d, v, kn_reduce_identity(op, d));
+}
+
+static kiln_status simple_reduce(kn_himport *h, const kn_mop *o, kn_sop op, bool bare, kn_atom x, const int64_t *dims, uint32_t n, kn_atom *y)
+{
+    if (bare) return kn_heqn1(h, o, &kn_prim_reduce_add, &KN_INTS(n, dims), &x, 1, y);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         if (reductions[i].op == op) return kn_heqn1(h, o, reductions[i].prim, (kn_param[]){KN_INTS(n, dims), KN_NONE}, &x, 1, y);
     return kn_hbad(h, o, "no reduction of this operation");
@@ -77,9 +86,10 @@ static kiln_status reduce(kn_himport *h, const kn_mop *o, const kn_himporter *ro
     kn_sop op = combiner ? (kn_sop)combiner->scalar_op : KN_S_NONE;
     bool named = false;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) named = named || (op && reductions[i].op == op);
-    if (named && kn_htype(h, in.v[0]).dtype == kn_htype(h, in.v[1]).dtype && starts_as(h, in.v[1], op)) {
+    bool bare = named && starts_bare(h, in.v[1], op);
+    if (named && kn_htype(h, in.v[0]).dtype == kn_htype(h, in.v[1]).dtype && (bare || starts_as(h, in.v[1], op))) {
         kn_atom y;
-        KILN_TRY(simple_reduce(h, o, op, in.v[0], dims, ndims, &y));
+        KILN_TRY(simple_reduce(h, o, op, bare, in.v[0], dims, ndims, &y));
         KILN_TRY(kn_hwrote_first(h, in.v[1]));
         return kn_hset(h, o, 0, y);
     }

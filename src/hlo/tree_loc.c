@@ -56,7 +56,9 @@ static kiln_status inner(kn_mreader *r, const kn_mloc **out);
 
 static kiln_status named(kn_mreader *r, kn_mloc *l)
 {
-    l->text = r->lx.tok.text;
+    const char *text;
+    KILN_TRY(kn_mattr_text(r->module, r->lx.tok.text, &text));
+    l->text = (kn_span){text, strlen(text)};
     kn_lex_next(&r->lx);
     if (kn_lex_is(&r->lx, ':')) return file_place(r, l);
     l->kind = KN_ML_NAME;

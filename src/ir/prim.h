@@ -20,7 +20,8 @@ enum {
     KN_JVP_WHOLE = 1u << 8,    /* the jvp rule makes the primal results too: control flow, calls */
     KN_ACCUMULATES = 1u << 9,  /* the transpose rule adds to the cotangents that ct_in holds on entry */
     KN_BY_PARTS = 1u << 10,    /* of complex numbers: the same of each part */
-    KN_TRANSIENT = 1u << 11    /* stands in programs only while they are transformed: no sample, never run */
+    KN_TRANSIENT = 1u << 11,   /* stands in programs only while they are transformed: no sample, never run */
+    KN_FROM_NOTHING = 1u << 12 /* a sum that starts from -0.0, as if there were no first value */
 };
 
 /* How a base primitive becomes loops. */

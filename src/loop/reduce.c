@@ -5,6 +5,7 @@
 #include "ir/size.h"
 #include "loop/fold.h"
 #include "loop/maker.h"
+#include "prim/common.h"
 
 typedef struct reduction {
     frame *f;
@@ -73,7 +74,7 @@ static kn_lv from_init(maker *m, const reduction *r, kn_lv v)
     const kn_linst *in = &m->l->inst.v[v];
     bool extreme = r->op == KN_S_min || r->op == KN_S_max;
     if (extreme && (in->op == KN_L_RESULT || (in->op == KN_L_SOP && in->sop == r->op))) return v;
-    return accumulate(m, r, lv_const(m, r->acc, kn_reduce_init(r->op, r->acc)), v);
+    return accumulate(m, r, lv_const(m, r->acc, kn_reduction_first(r->e->prim, r->acc)), v);
 }
 
 /* body(lo, hi) for each block of O; results from left to right. */
@@ -214,7 +215,7 @@ kn_lv fold_lanes(maker *m, kn_sop op, kiln_dtype d, const kn_lv *x, int64_t n, i
 static void put_init(maker *m, reduction *r, kiln_type y)
 {
     int64_t n = kiln_type_size(y);
-    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), init = lv_const(m, y.dtype, kn_reduce_init(r->op, r->acc));
+    kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1), init = lv_const(m, y.dtype, kn_reduction_first(r->e->prim, r->acc));
     if (!MAKER_TRY_MEM(m, v)) return;
     for (int64_t k = 0; k < n; k++) v[k] = init;
     put_registers(m, r->f, r->e->out[0], v);
@@ -224,7 +225,7 @@ static void empty_body(maker *m, void *ud, const kn_lv *ix)
 {
     reduction *r = ud;
     kiln_type y = r->f->j->vars[r->e->out[0]].type;
-    lv_store(m, r->slot, linear_index(m, y, ix), lv_const(m, y.dtype, kn_reduce_init(r->op, r->acc)));
+    lv_store(m, r->slot, linear_index(m, y, ix), lv_const(m, y.dtype, kn_reduction_first(r->e->prim, r->acc)));
 }
 
 /* Is the order that of every size but 1, where a dimension of n does not count? */

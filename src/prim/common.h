@@ -51,6 +51,9 @@ kiln_status kn_type_nary_bits(kn_typing *t);    /* equal biu */
 kiln_status kn_typing_body_in(const kn_typing *t, const kn_jaxpr *body, const char *what, const kiln_type *want, uint32_t n,
                               uint32_t first);
 
+/* What a primitive that reduces by one operation starts from; `d` is the accumulator's type. */
+kn_scalar kn_reduction_first(const kn_prim *p, kiln_dtype d);
+
 /* ---- element rules ---- */
 
 /* The index of an operand that broadcasts to the result: scalars have none, dimensions of size 1 are 0. */

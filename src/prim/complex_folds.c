@@ -33,7 +33,7 @@ kiln_status kn_lower_complex_reduce(const kn_rules *r, kn_build *b, const kn_jax
         kn_atom sum[2];
         for (int i = 0; i < 2; i++) {
             kn_atom p = part(&l, x[0], i == 1);
-            sum[i] = kn_low_op(&l, &kn_prim_reduce_sum, params, &p, 1);
+            sum[i] = kn_low_op(&l, e->prim, params, &p, 1);
         }
         y[0] = kn_low2(&l, &kn_prim_complex, sum[0], sum[1]);
         return l.status;

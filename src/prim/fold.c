@@ -112,7 +112,7 @@ static kiln_status eval_fold(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, ki
     kn_sop op = known_op(body, consts, x[0]->type.dtype, init[0]->type.dtype);
     if (op) {
         kiln_dtype d = x[0]->type.dtype;
-        kn_scalar first = kn_scalar_load(d, init[0]->data, 0), own = kn_reduce_init(op, kn_accumulator(d));
+        kn_scalar first = kn_scalar_load(d, init[0]->data, 0), own = kn_reduce_identity(op, kn_accumulator(d));
         kn_reduce(op, x[0]->type, x[0]->data, kn_ints(&e->params[FOLD_DIMENSIONS]), e->params[FOLD_DIMENSIONS].n, own, out[0]->data);
         for (int64_t k = 0, size = kiln_type_size(out[0]->type); k < size; k++) {
             kn_scalar v = kn_scalar_load(d, out[0]->data, k);
@@ -152,7 +152,8 @@ static kiln_status by_reduction(kn_low *l, const kn_eqn *e, kn_sop op, kn_atom x
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].op != op) continue;
         kn_param params[] = {e->params[FOLD_DIMENSIONS], KN_NONE};
-        *y = kn_low2(l, rows[i].combine, init, kn_low_op(l, rows[i].reduce, params, &x, 1));
+        bool bare = op == KN_S_add && strchr("fc", kiln_dtype_kind(kn_build_type(l->b, x).dtype));
+        *y = kn_low2(l, rows[i].combine, init, kn_low_op(l, bare ? &kn_prim_reduce_add : rows[i].reduce, params, &x, 1));
     }
     return l->status;
 }
@@ -204,6 +205,7 @@ static kiln_status batch_fold(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
 
 KILN_PRIM(reduce) = {
     .name = "reduce",
+    .rev = 1,
     .nin = KN_VARIADIC,
     .nout = KN_VARIADIC,
     .flags = KN_LEVEL_TRACED | KN_JVP_WHOLE,

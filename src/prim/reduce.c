@@ -30,21 +30,29 @@ static kiln_status type_reduce(kn_typing *t, const char *kinds)
     return KILN_OK;
 }
 static kiln_status type_number(kn_typing *t) { return type_reduce(t, "iufc"); }
+static kiln_status type_fractions(kn_typing *t) { return type_reduce(t, "fc"); }
 static kiln_status type_ordered(kn_typing *t) { return type_reduce(t, "biuf"); }
 static kiln_status type_bits(kn_typing *t) { return type_reduce(t, "biu"); }
+
+kn_scalar kn_reduction_first(const kn_prim *p, kiln_dtype d)
+{
+    kn_sop op = (kn_sop)p->scalar_op;
+    return p->flags & KN_FROM_NOTHING ? kn_reduce_identity(op, d) : kn_reduce_init(op, d);
+}
 
 static kiln_status eval_reduce(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
 {
     (void)ev, (void)j;
     kiln_type x = in[0]->type;
     kn_sop op = (kn_sop)e->prim->scalar_op;
-    kn_reduce(op, x, in[0]->data, kn_ints(&e->params[0]), e->params[0].n, kn_reduce_init(op, kn_accumulator(x.dtype)), out[0]->data);
+    kn_reduce(op, x, in[0]->data, kn_ints(&e->params[0]), e->params[0].n, kn_reduction_first(e->prim, kn_accumulator(x.dtype)), out[0]->data);
     return KILN_OK;
 }
 
 /* ---- derivatives ---- */
 
 #define jvp_reduce_sum kn_jvp_linear
+#define jvp_reduce_add kn_jvp_linear
 #define jvp_reduce_and NULL
 #define jvp_reduce_or NULL
 #define jvp_reduce_xor NULL
@@ -91,6 +99,7 @@ static kiln_status jvp_extremum(KN_JVP_ARGS)
     dy[0] = kn_low2(&l, &kn_prim_div, sum, count);
     return l.status;
 }
+#define transpose_reduce_add transpose_reduce_sum
 #define jvp_reduce_max jvp_extremum
 #define jvp_reduce_min jvp_extremum
 
@@ -126,24 +135,26 @@ static kiln_status jvp_reduce_prod(KN_JVP_ARGS)
 }
 
 /* scalar_op is what combines two elements */
-#define REDUCE(id, sop, spec, rule, text)                                                                             \
+#define REDUCE(id, sop, marks, spec, rule, text)                                                                      \
     {                                                                                                                  \
-        .name = #id, .nin = 1, .nout = 1, KN_PARAMS(spec), .scalar_op = KN_S_##sop, .loop = KN_LOOP_REDUCE,            \
+        .name = #id, .nin = 1, .nout = 1, .flags = (marks), KN_PARAMS(spec), .scalar_op = KN_S_##sop, .loop = KN_LOOP_REDUCE,            \
         .type = (rule), .eval = eval_reduce, .lower_complex = kn_lower_complex_reduce,                                    \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = kn_batch_dimensions,                                                                                 \
         .sample = kn_sample_reduce,                                                                                   \
         .doc = (text)                                                                                                  \
     }
-KILN_PRIM(reduce_sum) = REDUCE(reduce_sum, add, reduce_sharded, type_number, "Sum over the listed dimensions; 0 where there is nothing.");
-KILN_PRIM(reduce_prod) = REDUCE(reduce_prod, mul, reduce_params, type_number, "Product over the listed dimensions; 1 where there is nothing.");
-KILN_PRIM(reduce_max) = REDUCE(reduce_max, max, reduce_sharded, type_ordered,
+KILN_PRIM(reduce_add) = REDUCE(reduce_add, add, KN_FROM_NOTHING, reduce_params, type_fractions,
+                               "Sum of floats over the listed dimensions that has no first value: -0 where there is nothing, or only -0.");
+KILN_PRIM(reduce_sum) = REDUCE(reduce_sum, add, 0, reduce_sharded, type_number, "Sum over the listed dimensions; 0 where there is nothing.");
+KILN_PRIM(reduce_prod) = REDUCE(reduce_prod, mul, 0, reduce_params, type_number, "Product over the listed dimensions; 1 where there is nothing.");
+KILN_PRIM(reduce_max) = REDUCE(reduce_max, max, 0, reduce_sharded, type_ordered,
                                "Maximum over the listed dimensions, NaN if any is; the least value where there is nothing.");
-KILN_PRIM(reduce_min) = REDUCE(reduce_min, min, reduce_sharded, type_ordered,
+KILN_PRIM(reduce_min) = REDUCE(reduce_min, min, 0, reduce_sharded, type_ordered,
                                "Minimum over the listed dimensions, NaN if any is; the greatest value where there is nothing.");
-KILN_PRIM(reduce_and) = REDUCE(reduce_and, and, reduce_params, type_bits, "Conjunction over the listed dimensions.");
-KILN_PRIM(reduce_or) = REDUCE(reduce_or, or, reduce_params, type_bits, "Disjunction over the listed dimensions.");
-KILN_PRIM(reduce_xor) = REDUCE(reduce_xor, xor, reduce_params, type_bits, "Exclusive or over the listed dimensions.");
+KILN_PRIM(reduce_and) = REDUCE(reduce_and, and, 0, reduce_params, type_bits, "Conjunction over the listed dimensions.");
+KILN_PRIM(reduce_or) = REDUCE(reduce_or, or, 0, reduce_params, type_bits, "Disjunction over the listed dimensions.");
+KILN_PRIM(reduce_xor) = REDUCE(reduce_xor, xor, 0, reduce_params, type_bits, "Exclusive or over the listed dimensions.");
 
 /* ---- running reductions: y[0] = x[0], y[i] = y[i-1] op x[i], from the other end when reversed ---- */
 

@@ -329,7 +329,7 @@ kiln_status kn_sample_reduce(kn_sample *s)
     const char *op = kn_sops[s->prim->scalar_op].name;
     bool bits = strcmp(op, "and") == 0 || strcmp(op, "or") == 0 || strcmp(op, "xor") == 0;
     s->tame = kn_sample_below(s, 4) != 0;
-    KILN_TRY(kn_sample_dtype(s, bits ? "biu" : "iufc", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, bits ? "biu" : s->prim->flags & KN_FROM_NOTHING ? "fc" : "iufc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     KILN_TRY(kn_sample_input(s, t, &x));
     uint32_t n = t.rank == 1 ? 1 : some_axes(s, t.rank, axes);

@@ -261,7 +261,7 @@ static void refused(void **state)
 {
     static const char *const texts[][2] = {
         {"{ lambda a:f32[3]; b:f32[3]. let c:f32[3] = add a b in (c,) }", "has no value"},
-        {"{ lambda ; a:key<fry>[]. let in (a,) }", "no element type"},
+        {"{ lambda ; a:f32[3] b:key<fry>[3]. let c:f32[3] d:key<fry>[3] = sort[dimension=0 is_stable=True num_keys=1] a b in (c, d) }", "sort of keys"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         kiln_prog *p;

@@ -244,8 +244,14 @@ static void hlo_refused(void **state)
     for (int k = 1; k < 500; k++)
         kn_text_printf(&t, "c%d {\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=c%d\n}\n\n", k, k - 1);
     kn_text_add(&t, "ENTRY main {\n  x = f32[] parameter(0)\n  ROOT r = f32[] call(x), to_apply=c499\n}\n");
-    bad += !is_refused(*state, kn_hlo_text_parse, t.s, "nested too deep", NULL);
+    bad += !is_refused(*state, kn_hlo_text_parse, t.s, "nested more than 190 deep", NULL);
     kn_text_fini(&t);
+    bad += !is_refused(*state, kn_hlo_text_parse,
+                       "HloModule m\n\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                       "  ROOT r = f32[] reduce(a, b), dimensions={}, to_apply=add\n}\n\n"
+                       "ENTRY main {\n  x = f32[4] parameter(0)\n  z = f32[] constant(0)\n"
+                       "  ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add\n}\n",
+                       "add calls itself", NULL);
     assert_int_equal(bad, 0);
 }
 
