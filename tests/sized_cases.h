@@ -76,7 +76,7 @@
  "          g:f32[8] = mul e 0.5:f32[]\n"
  "          h:f32[8] = add g f\n"
  "        in (h, g) }\n"
- "      length=n linear=(False, False) num_carry=1 num_consts=0 reverse=False unroll=1 _split_transpose=False] b a\n"
+ "      ft_in=((), (None,), (None,)) ft_out=((None,), (RightsOnly(Right(None)),)) length=n reverse=False unroll=1] b a\n"
  "  in (c, d) }", 0},
 {"scan_back",
  "{ lambda ; a:f64[n] b:f64[]. let\n"
@@ -85,7 +85,7 @@
  "          g:f64[] = mul e f\n"
  "          h:f64[] = add g 1.0:f64[]\n"
  "        in (h, g) }\n"
- "      length=n linear=(False, False) num_carry=1 num_consts=0 reverse=True unroll=1 _split_transpose=False] b a\n"
+ "      ft_in=((), (None,), (None,)) ft_out=((None,), (RightsOnly(Right(None)),)) length=n reverse=True unroll=1] b a\n"
  "  in (c, d) }", 0},
 {"map",
  "{ lambda ; a:f32[n,20]. let\n"
@@ -94,7 +94,7 @@
  "          g:f32[20] = sin f\n"
  "          h:f32[] = reduce_sum[axes=(0,) out_sharding=None] g\n"
  "        in (h,) }\n"
- "      length=n linear=(False,) num_carry=0 num_consts=0 reverse=False unroll=1 _split_transpose=False] a\n"
+ "      ft_in=((), (), (None,)) ft_out=((), (RightsOnly(Right(None)),)) length=n reverse=False unroll=1] a\n"
  "  in (d,) }", 0},
 {"steps",
  "{ lambda ; a:f32[n,3] b:i32[]. let\n"

@@ -3,6 +3,9 @@
 #include "array/size.h"
 #include "ir/prim.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 void kn_build_init(kn_build *b, kiln_ctx *ctx, kn_prog *prog) { *b = (kn_build){.ctx = ctx, .prog = prog}; }
 
 kiln_type kn_build_type(const kn_build *b, kn_atom a)
@@ -58,8 +61,23 @@ kiln_status kn_build_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map)
     return KILN_OK;
 }
 
+/* A dimension that depends on the size that is given at run time, taken for a number: the program would count with what stands for it. */
+static kiln_status refuse_size(kn_build *b, kiln_dtype dtype, kn_scalar value)
+{
+    enum { NEAR = 1 << 12 };
+    int64_t x = 0, factor, summand;
+    char kind = kiln_dtype_kind(dtype), text[KN_SIZE_TEXT];
+    if (kind == 'i' || kind == 'u') x = value.i;
+    if (kind == 'f' && fabs(value.f) < 1e18 && trunc(value.f) == value.f) x = (int64_t)value.f;
+    if (!kn_size_open(x) || !kn_size_split(x, &factor, &summand) || labs(factor) > NEAR || labs(summand) > NEAR) return KILN_OK;
+    kn_size_format(x, text, sizeof text);
+    kn_place at = {.file = b->loc.file < b->prog->files.n ? b->prog->files.v[b->loc.file] : "", .line = (int)b->loc.line, .column = (int)b->loc.column};
+    return kn_fail_at(b->ctx, KILN_UNSUPPORTED, "needs-size", at, "dim_as_value, or a number in place of n", "an operation needs the size %s as a number", text);
+}
+
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
 {
+    KILN_TRY(refuse_size(b, dtype, value));
     kn_lit l = {dtype, kn_scalar_round(dtype, value)};
     KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->lits, l));
     *out = (b->lits.n - 1) | KN_LITERAL;
