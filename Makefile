@@ -5,10 +5,10 @@ SUITE ?= all
 TARGET ?= jaxpr
 SECONDS ?= 60
 
-.PHONY: help deps build demo test bench asan tsan fuzz ci install clean
+.PHONY: help deps build demo test bits gates gates-update bench asan tsan fuzz ci install clean
 
 help: ## lists the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 deps: ## installs what is missing (Debian packages)
 	@sh tools/install-dependencies
@@ -24,6 +24,15 @@ demo: build ## profiles two coupled simulations, then runs one into build/demo
 
 test: build ## runs every test
 	@ctest --preset release
+
+bits: build ## compares the bits of every program in every form of code, on every processor that can be emulated
+	@sh tools/install-dependencies --aarch64 && ctest --preset release -L bits
+
+gates: build ## compares what compiles make, and the instructions of calls, with benchmarks/gate/counts.json
+	@sh tools/install-dependencies --ci && sh tools/check-counts $(KILN)
+
+gates-update: build ## takes what is counted now as that baseline
+	@sh tools/install-dependencies --ci && sh tools/check-counts $(KILN) --write
 
 bench: build ## runs the benchmarks, or one suite of them: make bench SUITE=spine
 	@sh benchmarks/run $(SUITE)

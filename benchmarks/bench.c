@@ -2,6 +2,8 @@
 /* The runner: options, cases, comparison of values, interleaved samples. */
 #include "run.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +14,7 @@
 const char *bench_kiln(const bench *b) { return b->kiln; }
 const char *bench_folder(const bench *b) { return b->folder; }
 bool bench_wants_peers(const bench *b) { return b->peers; }
+double bench_now(void) { return 1e-9 * (double)kn_clock_ns(); }
 const bench_case *bench_running(const bench *b) { return b->at; }
 
 void bench_fail(bench *b, const char *fmt, ...)
@@ -118,73 +121,26 @@ bool bench_near(bench *b, const char *what, const char *a_name, const double *a,
 
 /* ---- time ---- */
 
-static bool sample(const bench_side *s, uint64_t n, bench_taken *t)
-{
-    *t = (bench_taken){0};
-    if (s->reset) s->reset(s->user);
-    if (s->sample) return s->sample(s->user, n, t);
-    bench_taken begin = bench_begin();
-    s->loop(s->user, n);
-    *t = bench_end(begin);
-    return true;
-}
+static double units(const bench_pair *p) { return p->per > 0 ? p->per : 1; }
 
-/* Warms the side up and finds how many calls last `least` seconds; 0 when the side failed. */
-static uint64_t calibrate(const bench_side *s, double least)
+static kn_spread per_unit(const bench_pair *p, const double *v, size_t n)
 {
-    enum { MOST = 1 << 30 };
-    bench_taken t;
-    if (s->calls) return sample(s, s->calls, &t) ? s->calls : 0;
-    for (uint64_t n = 1;;) {
-        if (!sample(s, n, &t)) return 0;
-        if (t.wall >= least || n >= MOST) return n;
-        double more = t.wall > 0 ? 1.2 * least / t.wall : 16;
-        n = more > 16 ? n * 16 : (uint64_t)((double)n * more) + 1;
-    }
-}
-
-/* One round: both sides, in turn the one and the other first. false: a side failed. */
-static bool one_round(const bench_pair *p, samples *s)
-{
-    bool two = p->b.name != NULL, swap = two && s->n % 2;
-    for (int k = 0; k < (two ? 2 : 1); k++) {
-        int i = (k == 0) != swap ? 0 : 1;
-        bench_taken t;
-        if (!sample(i == 0 ? &p->a : &p->b, s->calls[i], &t)) return false;
-        double units = (double)s->calls[i] * (p->per > 0 ? p->per : 1);
-        s->wall[i][s->n] = t.wall / units;
-        s->processor[i][s->n] = t.processor / units;
-    }
-    s->n++;
-    return true;
-}
-
-/* The median of wall time over processor time tells that the processor was not the side's alone. */
-static bool shared(const samples *s, int side)
-{
-    double ratio[ROUNDS_MOST];
-    for (size_t i = 0; i < s->n; i++)
-        ratio[i] = s->processor[side][i] > 0 ? s->wall[side][i] / s->processor[side][i] : 1;
-    return bench_stats_of(ratio, s->n).median > 1.03;
-}
-
-static bool scatters(const double *v, size_t n)
-{
-    bench_stats s = bench_stats_of(v, n);
-    return s.mad > 0.05 * s.median;
+    kn_spread s = kn_spread_of(v, n);
+    double u = units(p);
+    return (kn_spread){s.n, s.median / u, s.mad / u, s.min / u, s.mean / u, s.sd / u};
 }
 
 /* With several threads the processors' time says nothing of the wall's. */
-static bench_result result_of(const samples *s, bool two, int threads)
+static bench_result result_of(const bench_pair *p, const kn_samples *s, uint32_t sides, int threads)
 {
-    bool busy = threads == 1 && (shared(s, 0) || (two && shared(s, 1)));
-    const double(*t)[ROUNDS_MOST] = busy ? s->processor : s->wall;
-    bench_result r = {.a = bench_stats_of(t[0], s->n), .ratio = NAN, .difference = NAN, .error = NAN, .shared = busy};
-    if (!two) return r;
-    double d[ROUNDS_MOST];
+    bool busy = threads == 1 && kn_samples_shared(s, sides);
+    const double(*t)[KN_ROUNDS_MOST] = busy ? s->processor : s->wall;
+    bench_result r = {.a = per_unit(p, t[0], s->n), .ratio = NAN, .difference = NAN, .error = NAN, .shared = busy};
+    if (sides == 1) return r;
+    double d[KN_ROUNDS_MOST];
     for (size_t i = 0; i < s->n; i++) d[i] = t[0][i] - t[1][i];
-    bench_stats of_d = bench_stats_of(d, s->n);
-    r.b = bench_stats_of(t[1], s->n);
+    kn_spread of_d = per_unit(p, d, s->n);
+    r.b = per_unit(p, t[1], s->n);
     r.ratio = r.b.median / r.a.median;
     r.difference = of_d.mean;
     r.error = of_d.sd / sqrt((double)s->n);
@@ -192,30 +148,14 @@ static bench_result result_of(const samples *s, bool two, int threads)
     return r;
 }
 
-static bool take_samples(const bench *b, const bench_pair *p, samples *s)
-{
-    const double least = 2e-3; /* thousands of times what reading the clock costs, and short beside other programs */
-    double budget = (p->seconds > 0 ? p->seconds : 1.5) / (b->quick ? 5 : 1);
-    size_t rounds = p->rounds ? p->rounds : ROUNDS_LEAST;
-    bool two = p->b.name != NULL;
-    s->calls[0] = calibrate(&p->a, least);
-    s->calls[1] = two ? calibrate(&p->b, least) : 0;
-    if (!s->calls[0] || (two && !s->calls[1])) return false;
-    double start = bench_now();
-    for (int batch = 1; batch <= BATCHES; batch++) { /* samples that scatter are followed by more of them */
-        while (s->n < ROUNDS_MOST && (s->n < rounds || bench_now() - start < batch * budget))
-            if (!one_round(p, s)) return false;
-        if (!scatters(s->wall[0], s->n) && !(two && scatters(s->wall[1], s->n))) break;
-    }
-    return true;
-}
-
 bool bench_time(bench *b, const bench_pair *p, bench_result *out)
 {
-    samples *s = b->check_only || b->failed ? NULL : calloc(1, sizeof *s);
-    bool timed = s && take_samples(b, p, s);
+    kn_samples *s = b->check_only || b->failed ? NULL : calloc(1, sizeof *s);
+    uint32_t sides = p->b.name ? 2 : 1;
+    double seconds = (p->seconds > 0 ? p->seconds : 1.5) / (b->quick ? 5 : 1);
+    bool timed = s && kn_samples_take((const kn_side[]){p->a, p->b}, sides, seconds, p->rounds ? p->rounds : ROUNDS_LEAST, s);
     if (timed) {
-        bench_result r = result_of(s, p->b.name != NULL, b->threads);
+        bench_result r = result_of(p, s, sides, b->threads);
         run_row(b, p, &r, s);
         if (out) *out = r;
     } else if (!b->check_only && !b->failed) {

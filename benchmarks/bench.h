@@ -16,6 +16,8 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include "meter/samples.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,22 +55,7 @@ void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((
 
 /* ---- time ---- */
 
-/* What n calls took, s: on the wall, and of the processor's time. */
-typedef struct bench_taken {
-    double wall, processor;
-} bench_taken;
-/* false: the side failed (and has said why by bench_fail). */
-typedef bool (*bench_sample_fn)(void *user, uint64_t n, bench_taken *t);
-
-typedef struct bench_side {
-    const char *name;
-    void (*loop)(void *user, uint64_t n); /* makes n calls; timed here */
-    bench_sample_fn sample;               /* or: times itself (another process) */
-    void *user;
-    void (*reset)(void *user); /* before every sample, outside the time; may be NULL */
-    uint64_t calls;            /* calls of one sample; 0: calibrated so that a sample lasts long enough */
-} bench_side;
-#define BENCH_LOOP(name_, loop_, user_) ((bench_side){.name = (name_), .loop = (loop_), .user = (user_)})
+#define BENCH_LOOP(name_, loop_, user_) ((kn_side){.name = (name_), .loop = (loop_), .user = (user_)})
 
 typedef enum bench_target_kind {
     BENCH_NO_TARGET,
@@ -84,7 +71,7 @@ typedef struct bench_target {
 typedef struct bench_pair {
     const char *row;  /* what is measured, as the table names it */
     const char *note; /* or NULL */
-    bench_side a, b;  /* b.name NULL: `a` alone */
+    kn_side a, b;  /* b.name NULL: `a` alone */
     double per;       /* what one call holds (steps); 0: 1. Times are given per unit */
     const char *unit; /* "step", "call" (the default) */
     double seconds;   /* time to spend on samples, up to three times as long when they scatter; 0: 1.5 */
@@ -94,13 +81,8 @@ typedef struct bench_pair {
     json_t *more; /* goes into the record; stolen; may be NULL */
 } bench_pair;
 
-typedef struct bench_stats {
-    size_t n;
-    double median, mad, min, mean, sd; /* s per unit; mad: median distance from the median */
-} bench_stats;
-
 typedef struct bench_result {
-    bench_stats a, b;
+    kn_spread a, b; /* s per unit */
     double ratio;             /* medians: b / a */
     double difference, error; /* mean of a - b over the pairs, and its standard error, s per unit */
     bool resolved;            /* |difference| exceeds twice the error */
@@ -110,19 +92,13 @@ typedef struct bench_result {
 /* Times, prints the row, adds the record. false when a side failed. `out` may be NULL. */
 bool bench_time(bench *b, const bench_pair *p, bench_result *out);
 
-bench_stats bench_stats_of(const double *v, size_t n);
 double bench_now(void); /* s, monotonic */
-/* Start and stop of a sample that times itself. */
-bench_taken bench_begin(void);
-bench_taken bench_end(bench_taken begin);
-/* "12.3 ns", "4.56 ms" */
-const char *bench_seconds(double s, char out[32]);
 
 /* ---- other processes ---- */
 
 /* Runs a command to its end with its output dropped: its exit code, 128 + signal, or -1. Time from before the fork to after the wait
  * is added to `t` (may be NULL). */
-int bench_command(const char *const *argv, bench_taken *t);
+int bench_command(const char *const *argv, kn_taken *t);
 
 /* A peer: a process that answers one line of JSON for each line of JSON. */
 typedef struct bench_peer bench_peer;

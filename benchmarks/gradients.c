@@ -164,17 +164,17 @@ typedef struct making {
     const char *word;
 } making;
 
-static bool transform_once(void *user, uint64_t n, bench_taken *t)
+static bool transform_once(void *user, uint64_t n, kn_taken *t)
 {
     making *m = user;
     for (uint64_t i = 0; i < n; i++) {
         kiln_prog *q;
-        bench_taken begin = bench_begin();
+        kn_taken begin = kn_taken_begin();
         if (kiln_prog_transform(m->ctx, m->p, m->word, NULL, 0, &q) != KILN_OK) {
             bench_fail(m->b, "%s: %s", m->word, kiln_ctx_error(m->ctx)->message);
             return false;
         }
-        bench_taken one = bench_end(begin);
+        kn_taken one = kn_taken_end(begin);
         t->wall += one.wall, t->processor += one.processor;
         kiln_prog_release(q);
     }

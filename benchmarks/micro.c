@@ -101,17 +101,17 @@ static void run_limit(void *user, uint64_t n)
     for (uint64_t i = 0; i < n; i++) limit(s->theirs);
 }
 
-static bool compile_once(void *user, uint64_t n, bench_taken *t)
+static bool compile_once(void *user, uint64_t n, kn_taken *t)
 {
     micro *s = user;
     for (uint64_t i = 0; i < n; i++) {
         kiln_exec *f;
-        bench_taken begin = bench_begin();
+        kn_taken begin = kn_taken_begin();
         if (kiln_compile(s->ctx, s->prog, NULL, &f) != KILN_OK) {
             fail(s, "compile");
             return false;
         }
-        bench_taken one = bench_end(begin);
+        kn_taken one = kn_taken_end(begin);
         t->wall += one.wall, t->processor += one.processor;
         kiln_exec_release(f);
     }
@@ -139,7 +139,7 @@ static json_t *ask(micro *s, const char *what, uint64_t calls)
     return answer;
 }
 
-static bool run_jax(void *user, uint64_t n, bench_taken *t)
+static bool run_jax(void *user, uint64_t n, kn_taken *t)
 {
     json_t *answer = ask(user, "time", n);
     t->wall += json_number_value(json_object_get(answer, "seconds"));
@@ -175,7 +175,7 @@ static bool jax_agrees(micro *s)
 static void time_all(micro *s)
 {
     char row[128];
-    bench_side mine = BENCH_LOOP("kiln", run_kiln, s);
+    kn_side mine = BENCH_LOOP("kiln", run_kiln, s);
     bench_time(s->b,
                &(bench_pair){.row = s->p->what,
                              .a = mine,

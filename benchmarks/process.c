@@ -52,7 +52,7 @@ static double children(void)
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-int bench_command(const char *const *argv, bench_taken *t)
+int bench_command(const char *const *argv, kn_taken *t)
 {
     double before = children(), start = bench_now();
     pid_t pid = fork();

@@ -47,14 +47,14 @@ static bool compile(job *j, int level, kiln_exec **out)
     return ok || failed(j, "compile");
 }
 
-static bool compile_once(void *user, uint64_t n, bench_taken *t)
+static bool compile_once(void *user, uint64_t n, kn_taken *t)
 {
     job *j = user;
     for (uint64_t i = 0; i < n; i++) {
         kiln_exec *f;
-        bench_taken begin = bench_begin();
+        kn_taken begin = kn_taken_begin();
         if (!compile(j, j->level, &f)) return false;
-        bench_taken one = bench_end(begin);
+        kn_taken one = kn_taken_end(begin);
         t->wall += one.wall, t->processor += one.processor;
         kiln_exec_release(f);
     }
@@ -122,15 +122,15 @@ static json_t *ask(job *j, json_t *question)
     return answer;
 }
 
-static bool taken(json_t *answer, bench_taken *t)
+static bool taken(json_t *answer, kn_taken *t)
 {
     t->wall += json_number_value(json_object_get(answer, "seconds"));
     t->processor += json_number_value(json_object_get(answer, "processor_seconds"));
     json_decref(answer);
     return answer != NULL;
 }
-static bool run_xla(void *user, uint64_t n, bench_taken *t) { return taken(ask(user, json_pack("{s:s, s:I}", "do", "time", "calls", (json_int_t)n)), t); }
-static bool compile_xla(void *user, uint64_t n, bench_taken *t)
+static bool run_xla(void *user, uint64_t n, kn_taken *t) { return taken(ask(user, json_pack("{s:s, s:I}", "do", "time", "calls", (json_int_t)n)), t); }
+static bool compile_xla(void *user, uint64_t n, kn_taken *t)
 {
     job *j = user;
     return taken(ask(j, json_pack("{s:s, s:s, s:I}", "do", "compile", "program", j->c->text, "calls", (json_int_t)n)), t);
@@ -196,10 +196,10 @@ static void time_compiles(job *j)
 static void time_calls(job *j, const json_t *peer)
 {
     char row[128];
-    bench_side fast = BENCH_LOOP("kiln", run_fast, j);
+    kn_side fast = BENCH_LOOP("kiln", run_fast, j);
     bench_pair p = {.row = j->c->name, .a = fast, .seconds = 0.4, .group = "steady call, against XLA", .more = facts(j, peer)};
     if (j->peer) {
-        p.b = (bench_side){.name = "XLA", .sample = run_xla, .user = j};
+        p.b = (kn_side){.name = "XLA", .sample = run_xla, .user = j};
         p.target = (bench_target){BENCH_RATIO_AT_LEAST, 1};
     }
     bench_time(j->b, &p, NULL);

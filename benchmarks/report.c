@@ -2,6 +2,8 @@
 /* What a run says: the table on standard output and the record in a file. */
 #include "run.h"
 
+#include "meter/record.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -40,41 +42,27 @@ static const char *target_text(const bench_target *t, char *out, size_t bytes)
 {
     char s[32];
     out[0] = 0;
-    if (t->kind == BENCH_TIME_AT_MOST) snprintf(out, bytes, "<= %s", bench_seconds(t->value, s));
+    if (t->kind == BENCH_TIME_AT_MOST) snprintf(out, bytes, "<= %s", kn_seconds_text(t->value, s));
     if (t->kind == BENCH_RATIO_AT_LEAST) snprintf(out, bytes, ">= %.4g times", t->value);
     return out;
 }
 
-static void side_text(const char *name, const bench_stats *s, char *out, size_t bytes)
+static void side_text(const char *name, const kn_spread *s, char *out, size_t bytes)
 {
     char median[32], mad[32];
-    snprintf(out, bytes, "%s%s%s (%s)", name, *name ? " " : "", bench_seconds(s->median, median),
-             bench_seconds(s->mad, mad));
+    snprintf(out, bytes, "%s%s%s (%s)", name, *name ? " " : "", kn_seconds_text(s->median, median),
+             kn_seconds_text(s->mad, mad));
 }
 
-static json_t *list_of(const double *v, size_t n)
+static void add_record(bench *b, const bench_pair *p, const bench_result *r, const kn_samples *s)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real(v[i]));
-    return list;
-}
-
-static json_t *side_record(const char *name, const bench_stats *r, const samples *s, int side)
-{
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "name", name, "calls_per_sample",
-                     (json_int_t)s->calls[side], "median_s", r->median, "mad_s", r->mad, "min_s", r->min, "mean_s",
-                     r->mean, "sd_s", r->sd, "wall_s", list_of(s->wall[side], s->n), "processor_s",
-                     list_of(s->processor[side], s->n));
-}
-
-static void add_record(bench *b, const bench_pair *p, const bench_result *r, const samples *s)
-{
+    double per = p->per > 0 ? p->per : 1;
     json_t *o =
         json_pack("{s:s, s:s, s:s, s:s, s:o}", "case", b->at->name, "row", p->row, "per", p->unit ? p->unit : "call",
-                  "time", r->shared ? "processor" : "wall", "a", side_record(p->a.name, &r->a, s, 0));
+                  "time", r->shared ? "processor" : "wall", "a", kn_record_side(p->a.name, s, 0, r->shared, per));
     if (p->note) json_object_set_new(o, "note", json_string(p->note));
     if (p->b.name) {
-        json_object_set_new(o, "b", side_record(p->b.name, &r->b, s, 1));
+        json_object_set_new(o, "b", kn_record_side(p->b.name, s, 1, r->shared, per));
         json_object_set_new(o, "ratio", json_real(r->ratio));
         json_object_set_new(o, "ratio_of_minima", json_real(r->b.min / r->a.min));
         json_object_set_new(o, "difference",
@@ -107,7 +95,7 @@ static void sum_up(bench *b, const char *name, const bench_result *r)
     g->least = fmin(g->least, r->ratio);
 }
 
-void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples *s)
+void run_row(bench *b, const bench_pair *p, const bench_result *r, const kn_samples *s)
 {
     char first[64], second[96] = "", times[32] = "", difference[96] = "", target[48], d[32], e[32];
     bool met = run_met(&p->target, r);
@@ -117,8 +105,8 @@ void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples
         snprintf(times, sizeof times, "%.*f", r->ratio >= 10 ? 1 : 3, r->ratio);
         if (r->resolved)
             snprintf(difference, sizeof difference, "%s%s +- %s", r->difference > 0 ? "+" : "",
-                     bench_seconds(r->difference, d), bench_seconds(r->error, e));
-        else snprintf(difference, sizeof difference, "below resolution (%s)", bench_seconds(2 * r->error, e));
+                     kn_seconds_text(r->difference, d), kn_seconds_text(r->error, e));
+        else snprintf(difference, sizeof difference, "below resolution (%s)", kn_seconds_text(2 * r->error, e));
     }
     printf(COLUMNS, p->row, first, second, times, difference, target_text(&p->target, target, sizeof target),
            p->target.kind == BENCH_NO_TARGET ? ""
@@ -133,11 +121,11 @@ void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples
 
 static void group_text(const struct group *g)
 {
-    bench_stats s = bench_stats_of(g->medians, g->n);
+    kn_spread s = kn_spread_of(g->medians, g->n);
     char median[32], most[32];
     double largest = 0;
     for (size_t i = 0; i < g->n; i++) largest = fmax(largest, g->medians[i]);
-    printf("\n%s: %zu rows, median %s, longest %s", g->name, g->n, bench_seconds(s.median, median), bench_seconds(largest, most));
+    printf("\n%s: %zu rows, median %s, longest %s", g->name, g->n, kn_seconds_text(s.median, median), kn_seconds_text(largest, most));
     if (!isnan(g->log_ratios)) printf("; times as fast: %.3g in geometric mean, least %.3g", exp(g->log_ratios / (double)g->n), g->least);
 }
 
@@ -148,21 +136,6 @@ void run_foot(const bench *b)
     printf("\n%zu comparisons of values, %zu cases failed", b->n_checks, b->n_failed);
     if (!b->check_only) printf("; %zu rows, %zu targets missed, %zu skipped", b->n_rows, b->n_missed, b->n_skipped);
     printf("\n");
-}
-
-static bool write_all(const bench *b, FILE *f)
-{
-    char *machine = json_dumps(b->machine, JSON_INDENT(1));
-    bool ok =
-        machine && fprintf(f, "{\"format\": \"kiln-bench/1\", \"suite\": \"%s\", \"machine\": %s,\n\"rows\": [\n",
-                           b->suite, machine) > 0;
-    free(machine);
-    for (size_t i = 0; ok && i < json_array_size(b->rows); i++) {
-        char *row = json_dumps(json_array_get(b->rows, i), JSON_COMPACT | JSON_REAL_PRECISION(6));
-        ok = row && fprintf(f, "%s%s\n", row, i + 1 < json_array_size(b->rows) ? "," : "") > 0;
-        free(row);
-    }
-    return ok && fprintf(f, "]}\n") > 0;
 }
 
 /* A temporary name, then rename: a reader never meets half a record. */
@@ -177,7 +150,9 @@ bool run_save(const bench *b)
         return false;
     }
     FILE *f = fopen(part, "w");
-    bool ok = f && write_all(b, f);
+    char *text = kn_record_text(b->suite, b->machine, b->rows);
+    bool ok = f && text && fputs(text, f) >= 0;
+    free(text);
     if (f) ok = fclose(f) == 0 && ok;
     if (ok && rename(part, path) == 0) {
         printf("record: %s\n", path);

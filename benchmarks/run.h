@@ -5,7 +5,7 @@
 
 #include "bench.h"
 
-enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 300, BATCHES = 3, GROUPS_MOST = 8, GROUP_ROWS_MOST = 200 };
+enum { ROUNDS_LEAST = 9, GROUPS_MOST = 8, GROUP_ROWS_MOST = 200 };
 
 struct bench {
     const char *suite, *kiln, *folder, *results;
@@ -23,15 +23,8 @@ struct bench {
     size_t n_groups;
 };
 
-/* Of both sides, s per unit. */
-typedef struct samples {
-    size_t n;
-    uint64_t calls[2]; /* of one sample */
-    double wall[2][ROUNDS_MOST], processor[2][ROUNDS_MOST];
-} samples;
-
 void run_head(const bench *b);
-void run_row(bench *b, const bench_pair *p, const bench_result *r, const samples *s);
+void run_row(bench *b, const bench_pair *p, const bench_result *r, const kn_samples *s);
 void run_foot(const bench *b);
 bool run_save(const bench *b); /* the whole record */
 bool run_met(const bench_target *t, const bench_result *r);

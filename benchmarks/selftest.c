@@ -16,15 +16,15 @@
 static void statistics(void **state)
 {
     (void)state;
-    bench_stats s = bench_stats_of((const double[]){5, 1, 2, 100}, 4);
+    kn_spread s = kn_spread_of((const double[]){5, 1, 2, 100}, 4);
     assert_true(s.n == 4 && s.median == 3.5 && s.min == 1 && s.mad == 2); /* distances 1.5 2.5 1.5 96.5 */
     assert_true(fabs(s.mean - 27) < 1e-12 && fabs(s.sd - sqrt((22 * 22 + 26 * 26 + 25 * 25 + 73 * 73) / 3.0)) < 1e-9);
-    assert_true(isnan(bench_stats_of(NULL, 0).median));
+    assert_true(isnan(kn_spread_of(NULL, 0).median));
     char out[32];
-    assert_string_equal(bench_seconds(1.234e-9, out), "1.23 ns");
-    assert_string_equal(bench_seconds(56.78e-3, out), "56.8 ms");
-    assert_string_equal(bench_seconds(0.0001234, out), "123 us");
-    assert_string_equal(bench_seconds(2, out), "2.00 s");
+    assert_string_equal(kn_seconds_text(1.234e-9, out), "1.23 ns");
+    assert_string_equal(kn_seconds_text(56.78e-3, out), "56.8 ms");
+    assert_string_equal(kn_seconds_text(0.0001234, out), "123 us");
+    assert_string_equal(kn_seconds_text(2, out), "2.00 s");
 }
 
 static uint64_t calls_made;
@@ -59,7 +59,7 @@ static void far_case(bench *b)
     assert_false(bench_near(b, "x", "a", (const double[]){100, 1}, "v", (const double[]){100, 1.2}, 2, 1e-3));
 }
 
-static bool dies(void *user, uint64_t n, bench_taken *t)
+static bool dies(void *user, uint64_t n, kn_taken *t)
 {
     (void)user, (void)n, (void)t;
     return false;
@@ -99,7 +99,7 @@ static void exit_codes(void **state)
 
 static void processes(void **state)
 {
-    bench_taken t = {0};
+    kn_taken t = {0};
     char why[256];
     (void)state;
     assert_int_equal(bench_command((const char *const[]){"true", NULL}, &t), 0);

@@ -146,17 +146,17 @@ typedef struct compiling {
     kiln_exec_info info;
 } compiling;
 
-static bool compile_some(void *user, uint64_t n, bench_taken *t)
+static bool compile_some(void *user, uint64_t n, kn_taken *t)
 {
     compiling *c = user;
     for (uint64_t i = 0; i < n; i++) {
         kiln_exec *f;
-        bench_taken begin = bench_begin();
+        kn_taken begin = kn_taken_begin();
         if (kiln_compile(c->ctx, c->p, NULL, &f) != KILN_OK) {
             spine_kiln_failed(c->b, c->ctx, "compile");
             return false;
         }
-        bench_taken one = bench_end(begin);
+        kn_taken one = kn_taken_end(begin);
         t->wall += one.wall, t->processor += one.processor;
         kiln_exec_info_get(f, &c->info);
         const double ms[PHASES] = {c->info.lower_ms, c->info.optimise_ms, c->info.loops_ms, c->info.emit_ms,
@@ -172,7 +172,7 @@ static bool compile_some(void *user, uint64_t n, bench_taken *t)
 static void time_compile(bench *b, compiling *c, const char *row, double target, double trace_s)
 {
     static const char *const names[PHASES] = {"lower_ms", "optimise_ms", "loops_ms", "emit_ms", "load_ms"};
-    bench_taken once = {0}, rest = {0};
+    kn_taken once = {0}, rest = {0};
     if (!compile_some(c, 1, &once)) return;
     double first = once.wall;
     c->n = 0;
@@ -182,13 +182,13 @@ static void time_compile(bench *b, compiling *c, const char *row, double target,
                   (json_int_t)c->info.equations, "lowered_ops", (json_int_t)c->info.lowered_ops, "nests",
                   (json_int_t)c->info.nests, "code_bytes", (json_int_t)c->info.code_bytes, "tier", c->info.tier);
     char note[256], t[32], f[32];
-    int at = snprintf(note, sizeof note, "trace %s, first compile %s; medians:", bench_seconds(trace_s, t),
-                      bench_seconds(first, f));
+    int at = snprintf(note, sizeof note, "trace %s, first compile %s; medians:", kn_seconds_text(trace_s, t),
+                      kn_seconds_text(first, f));
     for (int k = 0; k < PHASES; k++) {
-        double ms = bench_stats_of(c->phase[k], c->n).median;
+        double ms = kn_spread_of(c->phase[k], c->n).median;
         json_object_set_new(more, names[k], json_real(ms));
         at += snprintf(note + at, sizeof note - (size_t)at, " %.*s %s", (int)strcspn(names[k], "_"), names[k],
-                       bench_seconds(ms * 1e-3, t));
+                       kn_seconds_text(ms * 1e-3, t));
     }
     bench_time(b,
                &(bench_pair){.row = row,
@@ -237,7 +237,7 @@ typedef struct process {
     const char *argv[8];
 } process;
 
-static bool run_process(void *user, uint64_t n, bench_taken *t)
+static bool run_process(void *user, uint64_t n, kn_taken *t)
 {
     process *p = user;
     for (uint64_t i = 0; i < n; i++) {
@@ -287,7 +287,7 @@ static void check_process(bench *b, const char *graph)
     }
     snprintf(out, sizeof out, "%s/", folder);
     process p = {b, {bench_kiln(b), "run", graph, "--steps", "1000", "-o", out, NULL}};
-    bench_taken t = {0};
+    kn_taken t = {0};
     kiln_graph *g = !run_process(&p, 1, &t) ? NULL : spine_graph(b, ctx, "../examples/graphs/pair.yaml");
     kiln_graph_run_opts opts = KILN_GRAPH_RUN_OPTS_INIT;
     kiln_graph_result *r = NULL;

@@ -63,14 +63,14 @@ static void kiln_steps(graph_bench *s, uint64_t n)
 }
 
 /* Some rounds of the first steps: one alone is short for the clock. */
-static bool kiln_step_calls(void *user, uint64_t n, bench_taken *t)
+static bool kiln_step_calls(void *user, uint64_t n, kn_taken *t)
 {
     graph_bench *s = user;
     for (uint64_t i = 0; i < n / CALL_STEPS; i++) {
         kiln_reset(s);
-        bench_taken begin = bench_begin();
+        kn_taken begin = kn_taken_begin();
         kiln_steps(s, CALL_STEPS);
-        bench_taken one = bench_end(begin);
+        kn_taken one = kn_taken_end(begin);
         t->wall += one.wall, t->processor += one.processor;
     }
     return s->ok;
@@ -245,7 +245,7 @@ static json_t *ask(graph_bench *s, const char *what, const char *how, int64_t st
     return answer;
 }
 
-static bool peer_time(graph_bench *s, const char *how, int64_t steps, bench_taken *t)
+static bool peer_time(graph_bench *s, const char *how, int64_t steps, kn_taken *t)
 {
     json_t *answer = ask(s, "time", how, steps);
     t->wall += json_number_value(json_object_get(answer, "seconds"));
@@ -254,9 +254,9 @@ static bool peer_time(graph_bench *s, const char *how, int64_t steps, bench_take
     return answer != NULL;
 }
 
-static bool peer_steps(void *user, uint64_t n, bench_taken *t) { return peer_time(user, "step", (int64_t)n, t); }
+static bool peer_steps(void *user, uint64_t n, kn_taken *t) { return peer_time(user, "step", (int64_t)n, t); }
 
-static bool peer_loop(void *user, uint64_t n, bench_taken *t)
+static bool peer_loop(void *user, uint64_t n, kn_taken *t)
 {
     for (uint64_t i = 0; i < n; i++)
         if (!peer_time(user, "scan", LOOP_STEPS, t)) return false;
@@ -278,7 +278,7 @@ static bool peer_values(graph_bench *s, const json_t *reference)
     return near;
 }
 
-static void against_peer(graph_bench *s, const json_t *reference, const bench_side *steps, const bench_side *loop)
+static void against_peer(graph_bench *s, const json_t *reference, const kn_side *steps, const kn_side *loop)
 {
     char row[128];
     snprintf(row, sizeof row, "%s against MADDENING", s->c->name);
@@ -319,9 +319,9 @@ static void against_peer(graph_bench *s, const json_t *reference, const bench_si
 static void time_graph(graph_bench *s, const json_t *reference)
 {
     char row[128];
-    bench_side steps = {.name = "kiln", .sample = kiln_step_calls, .user = s, .calls = 20 * CALL_STEPS};
-    bench_side loop = {.name = "kiln", .loop = kiln_loop, .user = s, .reset = kiln_reset, .calls = 1};
-    bench_side limit = {.name = "C", .loop = limit_loop, .user = s, .reset = limit_reset, .calls = 1};
+    kn_side steps = {.name = "kiln", .sample = kiln_step_calls, .user = s, .calls = 20 * CALL_STEPS};
+    kn_side loop = {.name = "kiln", .loop = kiln_loop, .user = s, .reset = kiln_reset, .calls = 1};
+    kn_side limit = {.name = "C", .loop = limit_loop, .user = s, .reset = limit_reset, .calls = 1};
     snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
     bench_time(s->b,
                &(bench_pair){.row = row,
@@ -332,7 +332,7 @@ static void time_graph(graph_bench *s, const json_t *reference)
                              .target = {BENCH_RATIO_AT_LEAST, 0.7}},
                NULL);
     if (s->c->run_shortcut) {
-        limit = (bench_side){.name = "C", .loop = shortcut_loop, .user = s, .reset = limit_reset, .calls = 1};
+        limit = (kn_side){.name = "C", .loop = shortcut_loop, .user = s, .reset = limit_reset, .calls = 1};
         bench_time(s->b,
                    &(bench_pair){
                        .row = row, .note = s->c->shortcut, .a = loop, .b = limit, .per = LOOP_STEPS, .unit = "step"},

@@ -23,6 +23,9 @@ install(FILES "${CMAKE_BINARY_DIR}/kilnConfig.cmake" "${CMAKE_BINARY_DIR}/kilnCo
 if(TARGET kiln-llvm)
     install(TARGETS kiln-llvm LIBRARY)
 endif()
+if(TARGET kiln-llvm-aarch64)
+    install(TARGETS kiln-llvm-aarch64 LIBRARY)
+endif()
 
 if(TARGET kiln-command)
     install(TARGETS kiln-command RUNTIME)

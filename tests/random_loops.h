@@ -150,7 +150,7 @@ static void lp_while(lp *g, rp_body *b)
     next[0] = rp_eqn(r, w, "add", NULL, (kn_atom[]){arg[nb], rp_literal(r, w, KILN_I32, (kn_scalar){.i = 1})}, 2);
     const kn_jaxpr *body = rp_finish(r, w, next, n);
     free(w);
-    kn_param p[] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(cond_body), KN_INT(nc)};
+    kn_param p[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(cond_body), KN_INT(nc)};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("while"), p, in, nc + nb + n, out, n);
     for (uint32_t i = 0; i < n && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

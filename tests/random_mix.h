@@ -53,7 +53,7 @@ static kn_atom mix_tame(rp *r, rp_body *b, kn_atom a)
 /* Does it look at the sign and the payload of NaNs? Those of a computed NaN are nobody's promise. */
 static bool mix_sees_nan(const kn_prim *prim)
 {
-    static const char *const names[] = {"bitcast_convert_type", "eq_to", "le_to", "lt_to", "nextafter", "sort_by"};
+    static const char *const names[] = {"bitcast_convert_type", "eq_to", "le_to", "lt_to", "nextafter", "sort_by", "top_k"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(prim->name, names[i]) == 0) return true;
     return false;
@@ -240,7 +240,7 @@ static void mix_while(rp *r, rp_body *b)
     const kn_jaxpr *body = rp_finish(r, inner, next, n);
     free(inner);
     r->depth--;
-    kn_param p[] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(go), KN_INT(nc)};
+    kn_param p[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(go), KN_INT(nc)};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("while"), p, in, nc + nb + n, out, n);
     for (uint32_t i = 0; i < n && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

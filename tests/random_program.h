@@ -6,6 +6,7 @@
 #define KN_RANDOM_PROGRAM_H
 
 #include "ir/prim.h"
+#include "prim/control.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -383,7 +384,7 @@ static void rp_while(rp *r, rp_body *b)
     r->depth++;
     const kn_jaxpr *cond = rp_cond_body(r, b, ct, nc, n), *body = rp_step_body(r, b, t + nc, nb, n);
     r->depth--;
-    kn_param p[] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(cond), KN_INT(nc)};
+    kn_param p[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(cond), KN_INT(nc)};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("while"), p, in, nc + nb + n, out, n);
     for (uint32_t i = 0; i < n && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

@@ -275,7 +275,9 @@ static void sm_while(sm *g, rp_body *b)
     go = rp_eqn(r, c, "lt", NULL, (kn_atom[]){first, limit}, 2);
     const kn_jaxpr *cond = rp_finish(r, c, &go, 1), *body = sm_jaxpr(g, b, t, nb + n, t + nb, n, 2 + rp_below(r, 5), true);
     free(c);
-    kn_param p[] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(cond), KN_INT(1)};
+    static const char *const records[] = {"root", "log", "all"};
+    kn_param p[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(nb), KN_JAXPR(cond), KN_INT(1)};
+    if (rp_below(r, 2)) p[KN_WHILE_MAX_TRIPS] = KN_INT(rp_below(r, 5)), p[KN_WHILE_RECORD] = KN_TEXT(records[rp_below(r, 3)]);
     sm_emit(g, b, "while", p, in, 1 + nb + n, n);
 }
 

@@ -5,6 +5,7 @@
 #define KN_SHRINK_H
 
 #include "ir/prim.h"
+#include "prim/control.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +142,8 @@ static bool shrink_carry(shrink *s, kn_build *b, const kn_jaxpr *j, const kn_eqn
     in[k++] = kept;
     for (uint32_t i = 0; i < nb + e->nout; i++)
         if (i != nb + v) in[k++] = kn_build_map(b, j, e->in[nc + i], map, &s->status);
-    kn_param p[] = {KN_JAXPR(own[1]), KN_INT(nb + 1), KN_JAXPR(own[0]), KN_INT(nc + 1)};
+    kn_param p[KN_WHILE_PARAMS] = {KN_JAXPR(own[1]), KN_INT(nb + 1), KN_JAXPR(own[0]), KN_INT(nc + 1)};
+    kn_while_keep(p, e);
     if (s->status == KILN_OK) shrink_note(s, kn_build_eqn(b, e->prim, p, in, k, out, e->nout - 1));
     for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = i == v ? kept : out[i - (i > v)];
     free(in);

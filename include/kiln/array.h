@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* name, spelling in jaxprs, numpy's name, bits in memory, kind: b bool, i signed, u unsigned, f float, c complex, k key,
- * 8 floats of 4 and 8 bits, which are stored and converted, not computed with */
+ * 8 floats of 4, 6 and 8 bits, which are stored and converted, not computed with */
 #define KILN_DTYPE_LIST(X)                                                                         \
     X(BOOL, "bool", "bool", 8, 'b')                                                                \
     X(I2, "i2", "int2", 8, 'i')                                                                    \
@@ -33,6 +33,8 @@ extern "C" {
     X(U32, "u32", "uint32", 32, 'u')                                                               \
     X(U64, "u64", "uint64", 64, 'u')                                                               \
     X(F4E2M1FN, "f4_e2m1fn", "float4_e2m1fn", 8, '8')                                              \
+    X(F6E2M3FN, "f6_e2m3fn", "float6_e2m3fn", 8, '8')                                              \
+    X(F6E3M2FN, "f6_e3m2fn", "float6_e3m2fn", 8, '8')                                              \
     X(F8E3M4, "f8_e3m4", "float8_e3m4", 8, '8')                                                    \
     X(F8E4M3, "f8_e4m3", "float8_e4m3", 8, '8')                                                    \
     X(F8E4M3B11FNUZ, "f8_e4m3b11fnuz", "float8_e4m3b11fnuz", 8, '8')                               \

@@ -91,7 +91,7 @@ typedef struct kiln_ctx_opts {
     void (*warn)(void *ud, const kiln_diag *warning); /**< receives warnings; NULL drops them */
     void *warn_ud;
     const char *dump_dir; /**< writes every stage of every compile there; NULL: KILN_DUMP */
-    const char *target;   /**< "x86-64-v3", "x86-64-v4", "native"; NULL: KILN_TARGET or native */
+    const char *target;   /**< "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "native"; NULL: KILN_TARGET or native */
     int tier;             /**< 0, 2, or -1 for automatic (the default is automatic) */
     bool tier_set;        /**< `tier` counts only when set */
     unsigned threads;     /**< of one call, up to KILN_MOST_THREADS; 0: KILN_THREADS, or what processors and container allow */

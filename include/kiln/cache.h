@@ -48,7 +48,8 @@ KILN_API void kiln_cache_limit(kiln_ctx *ctx, uint64_t bytes);
 
 struct kiln_prog;
 struct kiln_compile_opts;
-/** Compiles programs ahead of a run, so that the folder (as kiln_cache_enable takes it) holds their code.
+/** Compiles programs ahead of a run, so that the folder (as kiln_cache_enable takes it) holds their code; for any target, also one
+ *  that this processor does not run: a folder can be filled for other machines.
  *  Errors: those of kiln_cache_enable and kiln_compile. Threads: the context's. Cost: the compiles. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_warm(kiln_ctx *ctx, const char *dir, const struct kiln_prog *const *progs, size_t n,
                                                     const struct kiln_compile_opts *opts);

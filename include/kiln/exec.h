@@ -57,6 +57,8 @@ typedef struct kiln_call {
     uint64_t *ticks;           /**< n_scopes + 1 of them, the last for the entry's own use; only of executables compiled with `ticks` */
     int32_t status;            /**< out: 0, or KILN_CANCELLED */
     uint32_t threads;          /**< that may work on the call, the caller's included; 0: as the context says that compiled */
+    uint64_t trips;            /**< added to: trips of while loops whose number was not known; the way back counts what it repeats */
+    uint64_t lane_steps;       /**< added to: the same, where a trip steps several lanes at once (vmap of while) so many */
 } kiln_call;
 
 /** The generated function. `buffers`: inputs (constants excluded), then outputs, each dense, row-major, aligned to its element
@@ -73,9 +75,18 @@ KILN_API size_t kiln_exec_scratch_bytes_at(const kiln_exec *f, int64_t n);
 /** Unchecked call through the raw entry: returns its status. */
 KILN_API int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scratch, kiln_call *call);
 
+/** What the calls of a context have done since it was made: sums of what kiln_call counts, of kiln_exec_call, kiln_exec_call_into and
+ *  kiln_prog_eval. */
+typedef struct kiln_run_counts {
+    uint64_t trips, lane_steps;
+} kiln_run_counts;
+/** Threads: the context's. Cost: constant. Since: 0.1 */
+KILN_API void kiln_run_counts_get(const kiln_ctx *ctx, kiln_run_counts *out);
+
 /** Integers of the compile. */
 typedef struct kiln_exec_info {
     uint64_t equations, lowered_ops, time_loops, nests, splits, copies, exit_copies, calls_out, scalar_calls, routine_calls, code_bytes, scratch_bytes;
+    uint64_t record_bytes; /**< of scratch: states of while loops that their ways back keep, at most */
     double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
     int tier;
     uint32_t n_scopes; /**< for ticks */

@@ -151,12 +151,34 @@ KILN_API kiln_val kiln_item_at(kiln_trace *t, kiln_val a, int64_t k, const char 
 
 /** Control flow by callbacks. A callback traces one body: it is called exactly once, during the call below. Values of the
  *  enclosing trace may be used inside; they become constants of the body. */
-/** carry: the body receives n_carry values and writes the next ones (same types) to `next`. */
+/** carry: the body receives n_carry values and writes the next ones (same types) to `next`. A carry that begins as a number (kiln_num) takes
+ *  the element type of the first value with a type that it meets in the body; until then only elementwise operations take it. */
 typedef void (*kiln_body_fn)(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next);
 typedef kiln_val (*kiln_cond_fn)(kiln_trace *t, void *user, const kiln_val *carry); /**< a bool scalar */
 KILN_API void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
                             kiln_val *out, const char *file, int line);
 #define kiln_while(t, cond, body, user, init, n_carry, out) kiln_while_at((t), (cond), (body), (user), (init), (n_carry), (out), __FILE__, __LINE__)
+/** What is known of a loop before it runs. It never changes what the loop computes: more trips than said are right too. */
+typedef struct kiln_loop_opts {
+    size_t size;
+    int64_t max_trips;  /**< about how many there are at most; 0: not known */
+    const char *record; /**< what the reverse derivative keeps of so many trips: "root" (1.4 of their root, two sweeps), "log" (half of their
+                             binary logarithm, as many sweeps), "all" (every state, one sweep); NULL: at most 64 states or 1 MB, as many
+                             sweeps as that takes */
+} kiln_loop_opts;
+#define KILN_LOOP_OPTS_INIT {.size = sizeof(kiln_loop_opts)}
+/** kiln_while with what is known of it; opts may be NULL. */
+KILN_API void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                                 const kiln_loop_opts *opts, kiln_val *out, const char *file, int line);
+#define kiln_while_with(t, cond, body, user, init, n_carry, opts, out) \
+    kiln_while_with_at((t), (cond), (body), (user), (init), (n_carry), (opts), (out), __FILE__, __LINE__)
+/** fori: i = lo, lo + 1, ... below hi, integer scalars of one type. Where both are numbers or scalars known now, it is a scan of that length,
+ *  else a while. opts may be NULL. */
+typedef void (*kiln_fori_fn)(kiln_trace *t, void *user, kiln_val i, const kiln_val *carry, kiln_val *next);
+KILN_API void kiln_fori_at(kiln_trace *t, kiln_val lo, kiln_val hi, kiln_fori_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                           const kiln_loop_opts *opts, kiln_val *out, const char *file, int line);
+#define kiln_fori(t, lo, hi, body, user, init, n_carry, opts, out) \
+    kiln_fori_at((t), (lo), (hi), (body), (user), (init), (n_carry), (opts), (out), __FILE__, __LINE__)
 /** scan: x[i] are slices along axis 0 of `xs`; y[i] are stacked along axis 0 of the results.
  *  out: n_carry final carries, then n_y stacked results. */
 typedef void (*kiln_scan_fn)(kiln_trace *t, void *user, const kiln_val *carry, const kiln_val *x, kiln_val *next, kiln_val *y);

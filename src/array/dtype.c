@@ -38,6 +38,8 @@ unsigned kn_dtype_width(kiln_dtype d)
     case KILN_I4:
     case KILN_U4:
     case KILN_F4E2M1FN: return 4;
+    case KILN_F6E2M3FN:
+    case KILN_F6E3M2FN: return 6;
     default: return (unsigned)kiln_dtype_bytes(d) * 8;
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats of 4 and 8 bits. E8M0 is a bare exponent: no sign, no zero, all ones is NaN. Too large a number becomes infinity where there is one, else NaN,
+/* Floats of 4, 6 and 8 bits. E8M0 is a bare exponent: no sign, no zero, all ones is NaN. Too large a number becomes infinity where there is one, else NaN,
  * else (MAX) the largest number. */
 #include "array/float8.h"
 
@@ -11,6 +11,8 @@ kn_float_format kn_float_format_of(kiln_dtype d)
     case KILN_F16: return (kn_float_format){16, 10, 15, KN_ENDS_IEEE};
     case KILN_BF16: return (kn_float_format){16, 7, 127, KN_ENDS_IEEE};
     case KILN_F4E2M1FN: return (kn_float_format){4, 1, 1, KN_ENDS_MAX};
+    case KILN_F6E2M3FN: return (kn_float_format){6, 3, 1, KN_ENDS_MAX};
+    case KILN_F6E3M2FN: return (kn_float_format){6, 2, 3, KN_ENDS_MAX};
     case KILN_F8E3M4: return (kn_float_format){8, 4, 3, KN_ENDS_IEEE};
     case KILN_F8E4M3: return (kn_float_format){8, 3, 7, KN_ENDS_IEEE};
     case KILN_F8E4M3B11FNUZ: return (kn_float_format){8, 3, 11, KN_ENDS_FNUZ};
@@ -40,9 +42,9 @@ static uint8_t narrow_e8m0(double v)
     enum { BIAS = 127, NO_NUMBER = 255 };
     if (!(v > 0) || isinf(v)) return NO_NUMBER;
     int e;
-    double m = frexp(v, &e); /* [0.5, 1): 2^(e-1) times [1, 2), a tie goes to the even exponent */
+    double m = frexp(v, &e); /* [0.5, 1): 2^(e-1) times [1, 2); its one digit is odd, so that a tie goes up */
     int code = e - 1 + BIAS;
-    if (m > 0.75 || (m == 0.75 && (code & 1))) code++;
+    if (m >= 0.75) code++;
     return (uint8_t)(code < 0 ? 0 : code > 254 ? NO_NUMBER : code);
 }
 

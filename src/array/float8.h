@@ -4,7 +4,7 @@
  *   FN    one code, all ones, is NaN; no infinity
  *   FNUZ  the code of -0 is NaN; no infinity, one zero
  *   MAX   finite only
- * Those of 4 and 8 bits (kind '8') as doubles. Narrowing rounds once, to nearest even. */
+ * Those of 4, 6 and 8 bits (kind '8') as doubles. Narrowing rounds once, to nearest even. */
 #ifndef KN_ARRAY_FLOAT8_H
 #define KN_ARRAY_FLOAT8_H
 

@@ -238,6 +238,8 @@ static const char *descr_of(kiln_dtype d)
     case KILN_U2:
     case KILN_U4:
     case KILN_F4E2M1FN:
+    case KILN_F6E2M3FN:
+    case KILN_F6E3M2FN:
     case KILN_F8E3M4:
     case KILN_F8E4M3:
     case KILN_F8E4M3B11FNUZ:

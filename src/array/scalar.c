@@ -55,6 +55,8 @@ kn_scalar kn_scalar_load(kiln_dtype d, const void *data, int64_t k)
     case KILN_U64:
     case KILN_KEY: s.u = GET(uint64_t, k); break;
     case KILN_F4E2M1FN:
+    case KILN_F6E2M3FN:
+    case KILN_F6E3M2FN:
     case KILN_F8E3M4:
     case KILN_F8E4M3:
     case KILN_F8E4M3B11FNUZ:
@@ -94,6 +96,8 @@ void kn_scalar_store(kiln_dtype d, void *data, int64_t k, kn_scalar v)
     case KILN_U64:
     case KILN_KEY: PUT(uint64_t, k, v.u); break;
     case KILN_F4E2M1FN:
+    case KILN_F6E2M3FN:
+    case KILN_F6E3M2FN:
     case KILN_F8E3M4:
     case KILN_F8E4M3:
     case KILN_F8E4M3B11FNUZ:

@@ -30,7 +30,7 @@ static bool pick_target(kiln_ctx *c, const char *name)
 {
     const char *native = kn_cpu_target();
     if (!name || !*name || strcmp(name, "native") == 0) name = native;
-    if (strcmp(name, "x86-64-v3") != 0 && strcmp(name, "x86-64-v4") != 0) return false;
+    if (!kn_target_find(name)) return false;
     copy_text(c->target, sizeof c->target, name);
     return true;
 }

@@ -22,7 +22,8 @@
     X(scalar_calls) /* call sites of scalar library functions */                                   \
     X(routine_calls) /* call sites of routines on whole arrays */                                  \
     X(code_bytes)                                                                                  \
-    X(scratch_bytes)
+    X(scratch_bytes)                                                                               \
+    X(record_bytes) /* of scratch: states that the ways back through while loops keep, at most */
 
 typedef struct kn_counters {
 #define KN_COUNTER_FIELD(name) uint64_t name;
@@ -48,11 +49,12 @@ struct kiln_ctx {
     void *warn_ud;
     const struct kn_io *io; /* base/file.h: system calls on files; tests replace it */
     kn_counters counters;
-    uint64_t lane_steps; /* trips of while loops that the interpreter has made */
+    uint64_t trips;      /* of while loops without a known number, in calls of this context, interpreted ones too */
+    uint64_t lane_steps; /* the same, a trip of several lanes at once counted as so many */
     char dump_dir[256]; /* empty: no dumps */
     unsigned n_dumps;   /* numbers the programs dumped by this context */
     char lib_dir[256];  /* KILN_LIBDIR: where modules are; empty: beside the program or library */
-    char target[16];    /* "x86-64-v3" or "x86-64-v4" */
+    char target[16];    /* base/cpu.h */
     int tier;           /* 0, 2, -1 automatic */
     unsigned threads;   /* of one call; 0: what the processors and the container allow */
     void (*leave_pool)(void); /* told once at the end; NULL: no call of this context may be split so far */

@@ -49,7 +49,7 @@ struct kn_chunk {
     size_t bytes;
 };
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, ROUND = 16 };
+enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, APART = LARGEST_CHUNK / 8, ROUND = 16 };
 
 void kn_arena_init(kn_arena *a, const kn_alloc *alloc)
 {
@@ -67,6 +67,21 @@ void kn_arena_fini(kn_arena *a)
     a->bytes = 0;
 }
 
+static const size_t head = (sizeof(struct kn_chunk) + ROUND - 1) & ~(size_t)(ROUND - 1);
+
+/* A chunk for one large piece, behind the current one, whose rest is not lost. */
+static void *take_apart(kn_arena *a, size_t need)
+{
+    size_t size;
+    if (!kn_add_size(need, head, &size)) return NULL;
+    struct kn_chunk *c = kn_new_aligned(&a->alloc, size, ROUND);
+    if (!c) return NULL;
+    *c = (struct kn_chunk){a->chunk->next, size};
+    a->chunk->next = c;
+    a->bytes += size;
+    return (char *)c + head;
+}
+
 /* Not zeroed. */
 static void *take(kn_arena *a, size_t bytes)
 {
@@ -75,7 +90,7 @@ static void *take(kn_arena *a, size_t bytes)
     need &= ~(size_t)(ROUND - 1);
     if (need == 0) need = ROUND;
     if (need > (size_t)(a->end - a->at)) {
-        size_t head = (sizeof(struct kn_chunk) + ROUND - 1) & ~(size_t)(ROUND - 1);
+        if (need >= APART && a->chunk) return take_apart(a, need);
         size_t size = a->chunk ? a->chunk->bytes * 2 : FIRST_CHUNK;
         if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
         size_t least;
@@ -144,7 +159,8 @@ bool kn_vec_grow(kn_arena *a, void *pv, uint32_t *cap, uint32_t n, size_t size)
         if (want > UINT32_MAX / 2) return false;
         want *= 2;
     }
-    void *old, *q = kn_arena_newn(a, want, size);
+    size_t bytes;
+    void *old, *q = kn_mul_size(want, size, &bytes) ? take(a, bytes) : NULL; /* what is not used yet is not touched */
     if (!q) return false;
     memcpy(&old, pv, sizeof old);
     if (*cap) memcpy(q, old, (size_t)*cap * size);

@@ -33,11 +33,7 @@ void kiln_cache_counts_get(const kiln_ctx *ctx, kiln_cache_counts *out) { *out =
 kiln_status kiln_cache_warm(kiln_ctx *ctx, const char *dir, const struct kiln_prog *const *progs, size_t n, const kiln_compile_opts *opts)
 {
     KILN_TRY(kiln_cache_enable(ctx, dir));
-    for (size_t i = 0; i < n; i++) {
-        kiln_exec *f;
-        KILN_TRY(kiln_compile(ctx, progs[i], opts, &f));
-        kiln_exec_release(f);
-    }
+    for (size_t i = 0; i < n; i++) KILN_TRY(kn_compile_keep(ctx, progs[i], opts));
     return KILN_OK;
 }
 

@@ -21,7 +21,7 @@ int cli_version(void);
 static void llvm_version(kiln_ctx *ctx, char *out, size_t size)
 {
     const kn_codegen *g;
-    bool there = ctx && kn_codegen_open(ctx, &g) == KILN_OK;
+    bool there = ctx && kn_codegen_open(ctx, kn_cpu_target(), &g) == KILN_OK;
     snprintf(out, size, "%s", there ? g->version : ctx ? kiln_ctx_error(ctx)->message : "unknown");
 }
 

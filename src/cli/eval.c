@@ -19,6 +19,7 @@ typedef struct job {
     kiln_exec *f; /* NULL: interpreted */
     kiln_array **in, **out;
     double read_ms, transform_ms, compile_ms, first_ms;
+    kiln_run_counts counts; /* of the first call */
     KN_VEC(double) times; /* ms */
     kn_arena arena;
 } job;
@@ -72,12 +73,13 @@ static int report_times(cli *c, const job *j)
         printf("read %.3f ms, compile %.3f ms, first call %.4f ms, median %.6g ms, least %.6g ms of %u calls\n", j->read_ms, j->compile_ms,
                j->first_ms, median, least, n);
     if (!path) return CLI_DONE;
-    json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
+    json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
                           "trace_ms", 0.0, "transform_ms", j->transform_ms, "lower_ms", info.lower_ms, "optimise_ms", info.optimise_ms + info.loops_ms,
                           "emit_ms", info.emit_ms, "load_ms", info.load_ms, "compile_ms", j->compile_ms, "first_call_ms", j->first_ms,
                           "median_ms", median, "min_ms", least, "calls", (int)n, "threads", (int)kiln_ctx_threads(c->ctx), "tier", info.tier, "cache", cache[info.cache], "peak_rss_kb",
                           (json_int_t)used.ru_maxrss, "code_bytes", (json_int_t)info.code_bytes, "temporary_bytes",
-                          (json_int_t)info.scratch_bytes, "nests", (json_int_t)info.nests);
+                          (json_int_t)info.scratch_bytes, "nests", (json_int_t)info.nests,
+                          "record_bytes", (json_int_t)info.record_bytes, "trips", (json_int_t)j->counts.trips, "lane_steps", (json_int_t)j->counts.lane_steps);
     int code = d ? cli_write_json(c, path, d) : cli_broken(c, "out of memory");
     json_decref(d);
     return code;
@@ -116,6 +118,7 @@ static int evaluate(cli *c, job *j)
     double t = now_ms();
     if (call(c, j) != KILN_OK) return cli_fail(c);
     j->first_ms = now_ms() - t;
+    kiln_run_counts_get(c->ctx, &j->counts);
     int code = finish(c, j);
     cli_values_free(j->out, kiln_prog_n_outputs(j->p));
     return code;

@@ -26,8 +26,8 @@ static int make_context(cli *c)
     kiln_status status = kiln_ctx_create(&o, &c->ctx);
     if (status == KILN_OK) return CLI_DONE;
     if (status == KILN_NOMEM) return cli_broken(c, "out of memory");
-    if (!o.target) return cli_broken(c, "this processor has no AVX2: Kiln needs x86-64-v3 or better");
-    return cli_bad(c, "usage", "no target '%s': x86-64-v3, x86-64-v4 and native are known", o.target);
+    if (!o.target) return cli_broken(c, "this processor is not known: Kiln needs x86-64-v2 or better, or aarch64");
+    return cli_bad(c, "usage", "no target '%s': x86-64-v2, x86-64-v3, x86-64-v4, aarch64 and native are known", o.target);
 }
 
 /* A home is not needed: without one nothing is kept. */

@@ -45,7 +45,7 @@ static kiln_dtype carrier(kiln_dtype d)
 static bool all_fit(kiln_dtype d, const kiln_array *a)
 {
     const unsigned char *v = kiln_array_read(a);
-    int bits = d == KILN_I2 || d == KILN_U2 ? 2 : d == KILN_I4 || d == KILN_U4 || d == KILN_F4E2M1FN ? 4 : 8;
+    int bits = d == KILN_I2 || d == KILN_U2 ? 2 : d == KILN_I4 || d == KILN_U4 || d == KILN_F4E2M1FN ? 4 : d == KILN_F6E2M3FN || d == KILN_F6E3M2FN ? 6 : 8;
     int low = d == KILN_I2 || d == KILN_I4 ? -(1 << (bits - 1)) : 0;
     for (size_t i = 0; bits < 8 && i < kiln_array_bytes(a); i++) {
         int x = low ? (signed char)v[i] : v[i];

@@ -245,7 +245,7 @@ static kiln_status put_params(drawing *d, const kn_eqn *e)
     uint32_t lines = 0;
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param *v = &e->params[i];
-        if (v->kind == KN_P_NONE || is_body(v) || !kn_param_shows(&e->prim->params[i], v, d->prog->old_dialect)) continue;
+        if (v->kind == KN_P_NONE || is_body(v) || !kn_param_shows(e, i, d->prog->old_dialect)) continue;
         if (lines++ == MOST_LINES) {
             kn_text_add(d->t, "\\n...");
             return KILN_OK;

@@ -118,7 +118,8 @@ const char *kn_mlir_dtype(kiln_dtype d)
     static const char *const names[KILN_N_DTYPES] = {
         [KILN_BOOL] = "i1", [KILN_I2] = "i2", [KILN_I4] = "i4", [KILN_I8] = "i8", [KILN_I16] = "i16", [KILN_I32] = "i32", [KILN_I64] = "i64",
         [KILN_U2] = "ui2", [KILN_U4] = "ui4", [KILN_U8] = "ui8", [KILN_U16] = "ui16", [KILN_U32] = "ui32", [KILN_U64] = "ui64",
-        [KILN_F4E2M1FN] = "f4E2M1FN", [KILN_F8E3M4] = "f8E3M4", [KILN_F8E4M3] = "f8E4M3", [KILN_F8E4M3B11FNUZ] = "f8E4M3B11FNUZ",
+        [KILN_F4E2M1FN] = "f4E2M1FN", [KILN_F6E2M3FN] = "f6E2M3FN", [KILN_F6E3M2FN] = "f6E3M2FN",
+        [KILN_F8E3M4] = "f8E3M4", [KILN_F8E4M3] = "f8E4M3", [KILN_F8E4M3B11FNUZ] = "f8E4M3B11FNUZ",
         [KILN_F8E4M3FN] = "f8E4M3FN", [KILN_F8E4M3FNUZ] = "f8E4M3FNUZ", [KILN_F8E5M2] = "f8E5M2", [KILN_F8E5M2FNUZ] = "f8E5M2FNUZ",
         [KILN_F8E8M0FNU] = "f8E8M0FNU", [KILN_F16] = "f16", [KILN_BF16] = "bf16", [KILN_F32] = "f32", [KILN_F64] = "f64",
         [KILN_C64] = "complex<f32>", [KILN_C128] = "complex<f64>",

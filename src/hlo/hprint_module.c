@@ -26,7 +26,8 @@ const char *kn_hlo_dtype(kiln_dtype d)
     static const char *const names[KILN_N_DTYPES] = {
         [KILN_BOOL] = "pred", [KILN_I2] = "s2", [KILN_I4] = "s4", [KILN_I8] = "s8", [KILN_I16] = "s16", [KILN_I32] = "s32", [KILN_I64] = "s64",
         [KILN_U2] = "u2", [KILN_U4] = "u4", [KILN_U8] = "u8", [KILN_U16] = "u16", [KILN_U32] = "u32", [KILN_U64] = "u64",
-        [KILN_F4E2M1FN] = "f4e2m1fn", [KILN_F8E3M4] = "f8e3m4", [KILN_F8E4M3] = "f8e4m3", [KILN_F8E4M3B11FNUZ] = "f8e4m3b11fnuz",
+        [KILN_F4E2M1FN] = "f4e2m1fn", [KILN_F6E2M3FN] = "f6e2m3fn", [KILN_F6E3M2FN] = "f6e3m2fn",
+        [KILN_F8E3M4] = "f8e3m4", [KILN_F8E4M3] = "f8e4m3", [KILN_F8E4M3B11FNUZ] = "f8e4m3b11fnuz",
         [KILN_F8E4M3FN] = "f8e4m3fn", [KILN_F8E4M3FNUZ] = "f8e4m3fnuz", [KILN_F8E5M2] = "f8e5m2", [KILN_F8E5M2FNUZ] = "f8e5m2fnuz",
         [KILN_F8E8M0FNU] = "f8e8m0fnu", [KILN_F16] = "f16", [KILN_BF16] = "bf16", [KILN_F32] = "f32", [KILN_F64] = "f64", [KILN_C64] = "c64",
         [KILN_C128] = "c128",

@@ -155,6 +155,10 @@ kiln_status kn_hcall(kn_himport *h, const kn_mop *o, kn_span callee); /* a call 
 /* ---- import_lapack.c ---- */
 kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span target); /* lapack_dpotrf_ffi and the like */
 
+/* ---- import_norm.c ---- */
+enum { KN_HNORM_INFERENCE, KN_HNORM_TRAINING, KN_HNORM_GRAD }; /* `extra` of the row */
+kiln_status kn_hbatch_norm(kn_himport *h, const kn_mop *o, const kn_himporter *row);
+
 /* ---- import_table.c ---- */
 kiln_status kn_hunknown(kn_himport *h, const kn_mop *o); /* the error for an operation that no row names */
 kiln_status kn_hone_replica(const kn_mmodule *m);        /* refuses modules for several replicas or partitions */

@@ -2,6 +2,8 @@
 /* Control flow, calls, tuples, tokens. */
 #include "hlo/import.h"
 
+#include "prim/control.h"
+
 static kiln_status while_loop(kn_himport *h, const kn_mop *o, const kn_himporter *row)
 {
     const uint32_t *cond_ids, *body_ids;
@@ -22,7 +24,7 @@ static kiln_status while_loop(kn_himport *h, const kn_mop *o, const kn_himporter
     uint32_t n = in.n - consts;
     kn_atom *out = KN_NEWN(h->arena, kn_atom, n);
     KILN_TRY_MEM(h->ctx, out);
-    kn_param params[] = {KN_JAXPR(body), KN_INT(consts - cond_consts), KN_JAXPR(cond), KN_INT(cond_consts)};
+    kn_param params[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(consts - cond_consts), KN_JAXPR(cond), KN_INT(cond_consts)};
     KILN_TRY(kn_heqn(h, o, &kn_prim_while, params, in.v, in.n, out, n));
     return kn_hset_flat(h, o, out, n);
 }

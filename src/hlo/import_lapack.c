@@ -4,6 +4,8 @@
 #include "hlo/import.h"
 #include "hlo/lapack.h"
 
+#include "prim/lowering.h"
+
 typedef kn_lapack_target target;
 
 static const target targets[] = {
@@ -93,6 +95,26 @@ static kiln_status trsm(kn_himport *h, const kn_mop *o)
     return kn_hset(h, o, 0, y);
 }
 
+/* gesdd and gesvd without vectors: what stands in their place is not looked at, and the text may name it in the thin shape. */
+static kiln_status without_vectors(kn_himport *h, const kn_mop *o, kn_atom *out)
+{
+    kiln_type full[2] = {kn_htype(h, out[2]), kn_htype(h, out[3])};
+    uint32_t r = full[0].rank;
+    int64_t m = full[0].dims[r - 1], n = full[1].dims[r - 1], small = m < n ? m : n;
+    for (uint32_t k = 0; k < 2; k++) {
+        kiln_type want;
+        uint32_t thin = r - 1 - k; /* columns of u, rows of vt */
+        KILN_TRY(kn_hresult(h, o, 2 + k, &want));
+        bool fits = want.rank == r && want.dtype == full[k].dtype && want.dims[thin] == small && small != full[k].dims[thin];
+        for (uint32_t d = 0; fits && d < r; d++) fits = d == thin || want.dims[d] == full[k].dims[d];
+        if (!fits) continue;
+        kn_low l = {h->b, KILN_OK};
+        out[2 + k] = kn_low_fill(&l, want, (kn_scalar){.c = {0, 0}});
+        KILN_TRY(kn_hplaced(h, o, l.status));
+    }
+    return KILN_OK;
+}
+
 kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
 {
     enum { PREFIX = 7, SUFFIX = 4 }; /* lapack_ and _ffi */
@@ -114,6 +136,7 @@ kiln_status kn_hlapack(kn_himport *h, const kn_mop *o, kn_span name)
     KILN_TRY_MEM(h->ctx, out);
     KILN_TRY(kn_hin_all(h, o, &in));
     KILN_TRY(kn_heqn(h, o, &kn_prim_lapack, (kn_param[]){options[0] ? KN_TEXT(options) : KN_NONE, KN_TEXT(t->routine)}, in, o->nin, out, o->nout));
+    if (strncmp(t->routine, "ges", 3) == 0 && o->nout == 5 && options[0] == 'N') KILN_TRY(without_vectors(h, o, out));
     for (uint32_t i = 0; i < o->nout; i++) KILN_TRY(kn_hset(h, o, i, out[i]));
     return KILN_OK;
 }

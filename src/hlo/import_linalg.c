@@ -379,6 +379,9 @@ static kiln_status rng_bit_generator(kn_himport *h, const kn_mop *o, const kn_hi
 }
 
 const kn_himporter kn_himport_linalg[] = {
+    {"stablehlo.batch_norm_grad", kn_hbatch_norm, NULL, KN_HNORM_GRAD},
+    {"stablehlo.batch_norm_inference", kn_hbatch_norm, NULL, KN_HNORM_INFERENCE},
+    {"stablehlo.batch_norm_training", kn_hbatch_norm, NULL, KN_HNORM_TRAINING},
     {"stablehlo.cholesky", cholesky, NULL, 0},
     {"stablehlo.convolution", convolution, NULL, 0},
     {"stablehlo.dot", dot, NULL, 0},

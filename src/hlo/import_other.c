@@ -279,6 +279,7 @@ const kn_himporter kn_himport_other[] = {
     {"check.expect_close", check, NULL, 0},
     {"check.expect_eq", check, NULL, 0},
     {"check.expect_eq_const", check, NULL, 0},
+    {"sdy.reshard", nothing, NULL, 0},
     {"sdy.sharding_constraint", nothing, NULL, 0},
     {"stablehlo.all_gather", collective, NULL, 0},
     {"stablehlo.all_reduce", collective, NULL, 0},

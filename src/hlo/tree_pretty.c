@@ -21,6 +21,8 @@ static const form forms[] = {
     {"chlo.top_k", "($, k = <i:k>)", 'S'},
     {"func.call", "<s:callee>($*)", 'S'},
     {"func.return", "$*", 'O'},
+    {"sdy.reshard", "$<d:sharding>", 'S'},
+    {"sdy.sharding_constraint", "$<d:sharding>", 'S'},
     {"stablehlo.after_all", "$*", 'R'},
     {"stablehlo.bitcast_convert", "$", 'S'},
     {"stablehlo.broadcast", "$, sizes = <l:broadcast_sizes>", 'S'},
@@ -65,6 +67,7 @@ static const form forms[] = {
 };
 
 static const form other = {NULL, "$* *", 'S'};
+static const form old_constant = {NULL, "()", 'S'}; /* stablehlo.constant() {value = dense<..> : type} : () -> type */
 static const form check = {NULL, "$* *", 'A'};
 
 const kn_mform *kn_mform_find(kn_span name)
@@ -321,6 +324,7 @@ kiln_status kn_mread_pretty(kn_mreader *r, kn_mopened *o)
     if (kn_span_is(op->name, "stablehlo.while") && kn_lex_is(&r->lx, '(')) return kn_mread_while(r, o);
     if (r->lx.tok.kind == KN_T_BLOCK) return kn_mread_refuse_branch(r);
     const form *f = kn_mform_find(op->name);
+    if (f->types == 'C' && kn_lex_is(&r->lx, '(')) f = &old_constant;
     KILN_TRY(follow(r, f->format));
     if (kn_lex_is(&r->lx, '{')) KILN_TRY(kn_mread_dict(r));
     if (f->types == 'C') {

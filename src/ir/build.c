@@ -13,16 +13,27 @@ kiln_type kn_build_type(const kn_build *b, kn_atom a)
     return kn_is_literal(a) ? (kiln_type){.dtype = b->lits.v[kn_literal_index(a)].dtype} : b->vars.v[a].type;
 }
 
-static kiln_status new_var(kn_build *b, kiln_type type, kn_atom *out)
+/* A variable whose extents stand in the program's arena. */
+static kiln_status own_var(kn_build *b, kiln_type type, kn_atom *out)
 {
-    kn_var v;
     if (type.rank > KN_RANK_LIMIT)
         return kn_fail(b->ctx, KILN_UNSUPPORTED, "an array has %u dimensions; accepted: at most %d", type.rank, KN_RANK_LIMIT);
     if (b->vars.n >= KN_LITERAL - 1) return kn_fail(b->ctx, KILN_INVALID, "a program has at most 2^31 variables");
-    KILN_TRY(kn_type_copy(b->ctx, &b->prog->arena, type, &v.type));
-    KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->vars, v));
+    KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->vars, (kn_var){type}));
     *out = b->vars.n - 1;
     return KILN_OK;
+}
+static kiln_status new_var(kn_build *b, kiln_type type, kn_atom *out)
+{
+    kiln_type own = type;
+    if (type.rank <= KN_RANK_LIMIT) KILN_TRY(kn_type_copy(b->ctx, &b->prog->arena, type, &own));
+    return own_var(b, own, out);
+}
+
+bool kn_build_reserve(kn_build *b, uint32_t vars, uint32_t eqns)
+{
+    kn_arena *arena = &b->prog->arena;
+    return kn_reserve(arena, &b->vars, vars) && kn_reserve(arena, &b->eqns, eqns);
 }
 
 kiln_status kn_build_input(kn_build *b, kiln_type type, kn_atom *out)
@@ -87,7 +98,8 @@ kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_
 kiln_status kn_typing_out(kn_typing *t, uint32_t nout)
 {
     t->nout = nout;
-    KILN_TRY_MEM(t->ctx, t->out = KN_NEWN(t->arena, kiln_type, nout));
+    t->out = t->few;
+    if (nout > sizeof t->few / sizeof *t->few) KILN_TRY_MEM(t->ctx, t->out = KN_NEWN(t->arena, kiln_type, nout));
     return KILN_OK;
 }
 
@@ -121,16 +133,32 @@ static kiln_status copy_param(kiln_ctx *ctx, kn_arena *arena, const kn_param *p,
     return KILN_OK;
 }
 
-/* Appends an equation whose parameters stand in the arena and whose results have these types. */
+/* Most equations are elementwise and have no parameter that says anything: they share these. */
+static const kn_param nones[4];
+
+static kiln_status copy_params(kn_build *b, const kn_prim *prim, const kn_param *params, const kn_param **out)
+{
+    kn_param *own;
+    uint32_t said = prim->nparams;
+    while (said && params[said - 1].kind == KN_P_NONE) said--;
+    *out = nones;
+    if (!said && prim->nparams <= sizeof nones / sizeof *nones) return KILN_OK;
+    KILN_TRY_MEM(b->ctx, own = KN_NEWN(&b->prog->arena, kn_param, prim->nparams));
+    for (uint32_t i = 0; i < prim->nparams; i++) KILN_TRY(copy_param(b->ctx, &b->prog->arena, &params[i], &own[i]));
+    *out = own;
+    return KILN_OK;
+}
+
+/* Appends an equation; parameters and types stand in the arena. */
 static kiln_status push_eqn(kn_build *b, const kn_prim *prim, const kn_param *own, const kn_atom *in, uint32_t nin, const kiln_type *types,
                             kn_atom *out, uint32_t nout)
 {
     kn_arena *arena = &b->prog->arena;
-    uint32_t *results = KN_NEWN(arena, uint32_t, nout);
-    kn_atom *operands = kn_arena_copy(arena, in, nin * sizeof *in);
-    KILN_TRY_MEM(b->ctx, results && operands);
+    kn_atom *operands = KN_NEWN(arena, kn_atom, (size_t)nin + nout), *results = operands + nin;
+    KILN_TRY_MEM(b->ctx, operands);
+    if (nin) memcpy(operands, in, nin * sizeof *in);
     for (uint32_t i = 0; i < nout; i++) {
-        KILN_TRY(new_var(b, types[i], &results[i]));
+        KILN_TRY(own_var(b, types[i], &results[i]));
         out[i] = results[i];
     }
     kn_eqn e = {prim, own, operands, results, nin, nout, b->scope, b->loc};
@@ -147,10 +175,9 @@ kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *param
     kiln_type few[8], *types = few;
     if (nin > 8) KILN_TRY_MEM(b->ctx, types = KN_NEWN(arena, kiln_type, nin));
     for (uint32_t i = 0; i < nin; i++) types[i] = kn_build_type(b, in[i]);
-    kn_param *own = NULL;
-    if (prim->nparams) KILN_TRY_MEM(b->ctx, own = KN_NEWN(arena, kn_param, prim->nparams));
-    for (uint32_t i = 0; i < prim->nparams; i++) KILN_TRY(copy_param(b->ctx, arena, &params[i], &own[i]));
-    kn_typing t = {b->ctx, arena, prim, own, types, nin, NULL, 0};
+    const kn_param *own;
+    KILN_TRY(copy_params(b, prim, params, &own));
+    kn_typing t = {.ctx = b->ctx, .arena = arena, .prim = prim, .params = own, .in = types, .nin = nin};
     if (!prim->type) return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s has no type rule", prim->name);
     KILN_TRY(prim->type(&t));
     if (t.nout != nout)
@@ -184,18 +211,18 @@ kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom
     return out;
 }
 
-/* On operands of the types that it had the equation has the results that it had. */
-static kiln_status copy_eqn(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, const kn_atom *in, kn_atom *out)
+kiln_status kn_build_like(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, const kn_atom *in, kn_atom *out)
 {
-    kn_arena *arena = &b->prog->arena;
-    kn_param *own = NULL;
+    const kn_param *own = e->params;
     kiln_type types[8];
     bool same = e->nout <= 8;
     for (uint32_t i = 0; i < e->nin && same; i++) same = kiln_type_equal(kn_build_type(b, in[i]), kn_type_of(from, e->in[i]));
     if (!same) return kn_build_eqn(b, e->prim, e->params, in, e->nin, out, e->nout);
-    if (e->prim->nparams) KILN_TRY_MEM(b->ctx, own = KN_NEWN(arena, kn_param, e->prim->nparams));
-    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(copy_param(b->ctx, arena, &e->params[i], &own[i]));
     for (uint32_t i = 0; i < e->nout; i++) types[i] = from->vars[e->out[i]].type;
+    if (!b->prog->stage) {
+        KILN_TRY(copy_params(b, e->prim, e->params, &own));
+        for (uint32_t i = 0; i < e->nout; i++) KILN_TRY(kn_type_copy(b->ctx, &b->prog->arena, types[i], &types[i]));
+    }
     return push_eqn(b, e->prim, own, in, e->nin, types, out, e->nout);
 }
 
@@ -210,7 +237,7 @@ kiln_status kn_build_copy(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, kn
     KILN_TRY(status);
     b->scope = e->scope;
     b->loc = e->loc;
-    KILN_TRY(copy_eqn(b, from, e, in, out));
+    KILN_TRY(kn_build_like(b, from, e, in, out));
     for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = out[i];
     return KILN_OK;
 }
@@ -287,6 +314,12 @@ static kiln_status size_eqn(copier *c, kn_build *b, const kn_jaxpr *j, const kn_
     return KILN_OK;
 }
 
+static void has_body(void *ud, const kn_jaxpr *j)
+{
+    (void)j;
+    *(bool *)ud = true;
+}
+
 static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out)
 {
     for (uint32_t i = 0; i < c->from.n; i++)
@@ -298,15 +331,19 @@ static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out
     kn_build b;
     kn_build_init(&b, c->ctx, c->into);
     kn_atom *map = KN_NEWN(arena, kn_atom, j->nvars);
-    KILN_TRY_MEM(c->ctx, map);
+    KILN_TRY_MEM(c->ctx, map && kn_build_reserve(&b, j->nvars, j->neqns));
     KILN_TRY(kn_build_consts(&b, j, map));
     for (uint32_t i = j->nconsts; i < j->nin; i++) KILN_TRY(copy_input(c, &b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
     for (uint32_t k = 0; k < j->neqns; k++) {
         kn_eqn e = j->eqns[k];
-        kn_param *params = KN_NEWN(arena, kn_param, e.prim->nparams);
-        KILN_TRY_MEM(c->ctx, params);
-        for (uint32_t i = 0; i < e.prim->nparams; i++) KILN_TRY(copy_bodies(c, &e.params[i], &params[i]));
-        e.params = params;
+        bool bodies = c->sized; /* or integers that are sizes */
+        kn_eqn_bodies(&e, has_body, &bodies);
+        if (bodies) {
+            kn_param *params = KN_NEWN(arena, kn_param, e.prim->nparams);
+            KILN_TRY_MEM(c->ctx, params);
+            for (uint32_t i = 0; i < e.prim->nparams; i++) KILN_TRY(copy_bodies(c, &e.params[i], &params[i]));
+            e.params = params;
+        }
         kiln_status status = c->sized ? size_eqn(c, &b, j, &e, map) : kn_build_copy(&b, j, &e, map);
         if (status != KILN_OK && c->sized && !c->failed) c->failed = &j->eqns[k];
         KILN_TRY(status);

@@ -136,6 +136,7 @@ struct kiln_prog {
     uint32_t own_file;            /* index of the file that is the program's own text, 0: none */
     bool old_dialect;             /* read from the old jaxpr dialect; the printer's default */
     bool has_holes;               /* a constant has no value: it prints, but cannot run */
+    bool stage;                   /* of a transformation: what is copied into it lives longer, so parameters and types are shared */
 };
 typedef struct kiln_prog kn_prog;
 
@@ -177,6 +178,9 @@ kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_
  * (KILN_INTERNAL when the primitive gives another number). Parameters and operands are copied. */
 kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *params, const kn_atom *in, uint32_t nin, kn_atom *out,
                          uint32_t nout);
+/* Equation e of jaxpr `from` on the operands `in`: where they have the types that it had, its results have those that they had. */
+kiln_status kn_build_like(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, const kn_atom *in, kn_atom *out);
+bool kn_build_reserve(kn_build *b, uint32_t vars, uint32_t eqns); /* for so many more; false: out of memory */
 kiln_type kn_build_type(const kn_build *b, kn_atom a);
 kiln_status kn_build_finish(kn_build *b, const kn_atom *out, uint32_t nout, const kn_jaxpr **j);
 /* Appends equation e of jaxpr `from` with operands mapped (map[var] for variables; literals are copied), result variables

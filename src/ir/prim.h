@@ -51,10 +51,14 @@ enum {
     KN_PARAM_HIDE_NONE = 1u << 1,   /* not printed when None */
     KN_PARAM_FROM_RESULT = 1u << 2, /* never printed: follows from the type of the result */
     KN_PARAM_HIDE_EMPTY = 1u << 3,  /* not printed when an empty tuple */
-    KN_PARAM_INTERNAL = 1u << 4,    /* never printed: follows from the other parameters and operands */
+    KN_PARAM_INTERNAL = 1u << 4,    /* follows from another one (KN_PARAM_FROM), and is printed where that is None only */
     KN_PARAM_RULE = 1u << 6,        /* never printed: what transformations make of the equation */
     KN_PARAM_FIRST = 1u << 5        /* its bodies are met before those of the others when shared bodies are named (while's cond) */
 };
+
+/* Flags of a parameter that follows from parameter i. */
+#define KN_PARAM_FROM(i) (KN_PARAM_INTERNAL | (unsigned)(i) << 8)
+#define KN_PARAM_SOURCE(flags) ((flags) >> 8)
 
 /* What a type rule sees and fills. */
 typedef struct kn_typing {
@@ -66,6 +70,7 @@ typedef struct kn_typing {
     uint32_t nin;
     kiln_type *out; /* filled by the rule through kn_typing_out */
     uint32_t nout;
+    kiln_type few[4]; /* room for them */
 } kn_typing;
 kiln_status kn_typing_out(kn_typing *t, uint32_t nout); /* room for nout results */
 
@@ -127,6 +132,8 @@ struct kn_prim {
     kiln_status (*lower)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* The same for complex numbers, of a primitive that is no composite of real ones: they are made of operations on parts. */
     kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+    /* The same for operands of another kind of number than the result, and for bools: products that convert them first. */
+    kiln_status (*lower_mixed)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
     kn_lv (*element)(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix);
     /* KN_LOOP_CALL: the routine and its integers; results and operands are the equation's, and filled in. */
@@ -169,8 +176,14 @@ static inline bool kn_is_complex_eqn(const kn_jaxpr *j, const kn_eqn *e)
     return (e->nin && kiln_dtype_kind(kn_type_of(j, e->in[0]).dtype) == 'c') ||
            (e->nout && kiln_dtype_kind(j->vars[e->out[0]].type.dtype) == 'c');
 }
+static inline bool kn_is_mixed_eqn(const kn_jaxpr *j, const kn_eqn *e)
+{
+    char in = kiln_dtype_kind(kn_type_of(j, e->in[0]).dtype);
+    return in == 'b' || in != kiln_dtype_kind(j->vars[e->out[0]].type.dtype);
+}
 static inline kn_lower_fn kn_lower_rule(const kn_jaxpr *j, const kn_eqn *e)
 {
+    if (e->prim->lower_mixed && kn_is_mixed_eqn(j, e)) return e->prim->lower_mixed;
     return e->prim->lower_complex && kn_is_complex_eqn(j, e) ? e->prim->lower_complex : e->prim->lower;
 }
 

@@ -268,11 +268,13 @@ static kiln_status print_value(printer *p, const kn_param *v, body *called)
     return KILN_OK;
 }
 
-bool kn_param_shows(const kn_param_spec *s, const kn_param *v, bool old_dialect)
+bool kn_param_shows(const kn_eqn *e, uint32_t i, bool old_dialect)
 {
+    const kn_param_spec *s = &e->prim->params[i];
+    const kn_param *v = &e->params[i];
     if (s->flags & KN_PARAM_RULE) return false;
-    bool implied = s->flags & (KN_PARAM_FROM_RESULT | KN_PARAM_INTERNAL);
-    if (implied) return old_dialect && v->kind != KN_P_NONE;
+    if (s->flags & KN_PARAM_FROM_RESULT) return old_dialect && v->kind != KN_P_NONE;
+    if (s->flags & KN_PARAM_INTERNAL) return (old_dialect || e->params[KN_PARAM_SOURCE(s->flags)].kind == KN_P_NONE) && v->kind != KN_P_NONE;
     if ((s->flags & KN_PARAM_HIDE_NONE) && v->kind == KN_P_NONE) return false;
     return old_dialect || !((s->flags & KN_PARAM_HIDE_EMPTY) && (v->kind == KN_P_INTS || v->kind == KN_P_TUPLE) && v->n == 0);
 }
@@ -294,7 +296,7 @@ static briefly look(const printer *p, const kn_eqn *e)
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param_spec *s = &e->prim->params[i];
         const kn_param *v = &e->params[i];
-        bool is_name = strcmp(s->name, "name") == 0, shows = kn_param_shows(s, v, p->old);
+        bool is_name = strcmp(s->name, "name") == 0, shows = kn_param_shows(e, i, p->old);
         name |= is_name;
         b.named |= is_name && shows && v->kind != KN_P_NONE;
         any_body |= v->kind == KN_P_JAXPR || (v->kind == KN_P_TUPLE && v->n && all_bodies(v));
@@ -342,7 +344,7 @@ static kiln_status print_params(printer *p, const kn_eqn *e, body *called)
     const briefly b = look(p, e);
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param *v = &e->params[i];
-        if (!kn_param_shows(&e->prim->params[i], v, p->old)) continue;
+        if (!kn_param_shows(e, i, p->old)) continue;
         const shown s = how(p, &b, e->prim->params[i].name, v);
         if (s != WHOLE) KILN_TRY(pass_over(p, v, called));
         rest |= s == LEFT_OUT && !b.loop;

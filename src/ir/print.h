@@ -17,7 +17,7 @@ typedef struct kn_print_style {
 /* Appends `j` with the definitions of the bodies that it shares. No newline at the end. */
 kiln_status kn_print_jaxpr(kiln_ctx *ctx, const kn_jaxpr *j, kn_print_style style, kn_text *out);
 /* Does the parameter stand in the text? */
-bool kn_param_shows(const kn_param_spec *s, const kn_param *v, bool old_dialect);
+bool kn_param_shows(const kn_eqn *e, uint32_t i, bool old_dialect);
 /* Appends a parameter as Python's str() spells it. */
 kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out);
 

@@ -37,7 +37,7 @@ static kiln_status verify_eqn(verifier *v, const kn_jaxpr *j, const kn_eqn *e, b
     v->status = KILN_OK;
     kn_eqn_bodies(e, verify_body, v);
     KILN_TRY(v->status);
-    kn_typing t = {v->ctx, &v->arena, p, e->params, types, e->nin, NULL, 0};
+    kn_typing t = {.ctx = v->ctx, .arena = &v->arena, .prim = p, .params = e->params, .in = types, .nin = e->nin};
     if (!p->type) return kn_fail(v->ctx, KILN_UNSUPPORTED, "%s has no type rule", p->name);
     KILN_TRY(p->type(&t));
     if (t.nout != e->nout) return bad(v, "a wrong number of results", p->name);

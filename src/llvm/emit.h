@@ -19,6 +19,7 @@
 #ifndef KN_LLVM_EMIT_H
 #define KN_LLVM_EMIT_H
 
+#include "base/cpu.h"
 #include "run/codegen.h"
 
 #include <llvm-c/Core.h>
@@ -58,6 +59,7 @@ typedef struct kn_near {
 typedef struct kn_emit {
     const kn_loops *l;
     const kn_codegen_options *o;
+    const kn_target *target;
     kn_codegen_result *out;
     kn_arena arena;
     LLVMContextRef c;
@@ -174,6 +176,7 @@ void kn_emit_prologue(kn_emit *e);
 void kn_emit_declare(kn_emit *e, const char *name, LLVMTypeRef type); /* a function, to be filled */
 void kn_emit_epilogue(kn_emit *e);
 kn_ll kn_emit_stopped(kn_emit *e); /* i1: the stop flag is set */
+void kn_emit_count(kn_emit *e, kn_ll trips, uint32_t lanes); /* adds to the call's counters */
 void kn_emit_cancelled(kn_emit *e);
 void kn_emit_tick(kn_emit *e, uint32_t scope);
 kn_ll kn_entry_room(kn_emit *e, LLVMTypeRef t); /* on the stack, made in the entry block; not set */

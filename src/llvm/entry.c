@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-enum { MODE_BITS = 0xffc0, MODE_DEFAULT = 0x1f80 }; /* MXCSR without its sticky flags: all masked, to nearest, nothing flushed */
+/* The control register: of x86 MXCSR without its sticky flags, all masked, to nearest, nothing flushed; of aarch64 FPCR, all zero. */
+enum { MXCSR_BITS = 0xffc0, MXCSR_DEFAULT = 0x1f80 };
 
 static kn_ll field(kn_emit *e, kn_ll p, uint64_t offset)
 {
@@ -29,7 +30,31 @@ static kn_ll empty_call(kn_emit *e) /* stored in words, which the fast selector 
     return p;
 }
 
-static void mode(kn_emit *e, const char *intrinsic, kn_ll p) { kn_intrinsic(e, intrinsic, NULL, 0, &p, 1); }
+static bool on_arm(const kn_emit *e) { return e->target == &kn_targets[KN_AARCH64]; }
+
+static void set_mode_from(kn_emit *e, kn_ll p)
+{
+    if (!on_arm(e)) {
+        kn_intrinsic(e, "llvm.x86.sse.ldmxcsr", NULL, 0, &p, 1);
+        return;
+    }
+    kn_ll bits = LLVMBuildLoad2(e->b, LLVMInt64TypeInContext(e->c), p, "");
+    kn_intrinsic(e, "llvm.aarch64.set.fpcr", NULL, 0, &bits, 1);
+}
+
+/* Stores the caller's mode; is it another one than ours? */
+static kn_ll mode_into(kn_emit *e, kn_ll p)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c);
+    if (on_arm(e)) {
+        kn_ll bits = kn_intrinsic(e, "llvm.aarch64.get.fpcr", NULL, 0, NULL, 0);
+        LLVMBuildStore(e->b, bits, p);
+        return LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 64, 0), "");
+    }
+    kn_intrinsic(e, "llvm.x86.sse.stmxcsr", NULL, 0, &p, 1);
+    kn_ll bits = LLVMBuildAnd(e->b, LLVMBuildLoad2(e->b, i32, p, ""), kn_int(e, 32, MXCSR_BITS), "");
+    return LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, MXCSR_DEFAULT), "");
+}
 
 kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset)
 {
@@ -77,14 +102,12 @@ static void stamp(kn_emit *e);
 /* Leaves the builder in the block of the program's first instruction; the entry block gets its end in the epilogue. */
 void kn_emit_prologue(kn_emit *e)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c), ptr = LLVMPointerTypeInContext(e->c, 0);
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(e->c, 0), word = on_arm(e) ? LLVMInt64TypeInContext(e->c) : LLVMInt32TypeInContext(e->c);
     e->buffers = LLVMGetParam(e->fn, 0), e->scratch = LLVMGetParam(e->fn, 1), e->table = LLVMGetParam(e->fn, 2);
     e->entry = kn_block_new(e);
     kn_enter(e, e->entry);
-    e->old_mode = LLVMBuildAlloca(e->b, i32, "");
-    mode(e, "llvm.x86.sse.stmxcsr", e->old_mode);
-    kn_ll bits = LLVMBuildAnd(e->b, LLVMBuildLoad2(e->b, i32, e->old_mode, ""), kn_int(e, 32, MODE_BITS), "");
-    e->mode_differs = LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, MODE_DEFAULT), "");
+    e->old_mode = LLVMBuildAlloca(e->b, word, "");
+    e->mode_differs = mode_into(e, e->old_mode);
     /* A call that is NULL becomes an empty one of our own. */
     kn_ll none = empty_call(e), given = LLVMGetParam(e->fn, 3);
     kn_ll frame = e->call = LLVMBuildSelect(e->b, LLVMBuildIsNull(e->b, given, ""), none, given, "");
@@ -96,11 +119,11 @@ void kn_emit_prologue(kn_emit *e)
         e->ticks = LLVMBuildLoad2(e->b, ptr, field(e, frame, offsetof(kiln_call, ticks)), "");
         e->has_ticks = LLVMBuildIsNotNull(e->b, e->ticks, "");
     }
-    kn_ll usual = LLVMBuildAlloca(e->b, i32, "");
+    kn_ll usual = LLVMBuildAlloca(e->b, word, "");
     kn_bb body = kn_block_new(e);
     kn_enter(e, e->set_mode = kn_block_new(e));
-    LLVMBuildStore(e->b, kn_int(e, 32, MODE_DEFAULT), usual);
-    mode(e, "llvm.x86.sse.ldmxcsr", usual);
+    LLVMBuildStore(e->b, LLVMConstInt(word, on_arm(e) ? 0 : MXCSR_DEFAULT, false), usual);
+    set_mode_from(e, usual);
     LLVMBuildBr(e->b, body);
     kn_enter(e, body);
     if (e->l->ticks) stamp(e);
@@ -111,7 +134,7 @@ void kn_emit_epilogue(kn_emit *e)
     kn_bb restore = kn_block_new(e), leave = kn_block_new(e);
     LLVMBuildCondBr(e->b, e->mode_differs, restore, leave);
     kn_enter(e, restore);
-    mode(e, "llvm.x86.sse.ldmxcsr", e->old_mode);
+    set_mode_from(e, e->old_mode);
     LLVMBuildBr(e->b, leave);
     kn_enter(e, leave);
     LLVMBuildRet(e->b, LLVMBuildLoad2(e->b, LLVMInt32TypeInContext(e->c), e->status, ""));
@@ -126,9 +149,34 @@ kn_ll kn_emit_stopped(kn_emit *e)
     return LLVMBuildICmp(e->b, LLVMIntNE, flag, kn_int(e, 8, 0), "");
 }
 
+/* The counters stand behind the status. Functions of ranges may run at the same time. */
+static void count(kn_emit *e, size_t offset, kn_ll n)
+{
+    kn_ll p = field(e, e->status, offset - offsetof(kiln_call, status));
+    if (!e->call) {
+        LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, p, n, LLVMAtomicOrderingMonotonic, false);
+        return;
+    }
+    LLVMBuildStore(e->b, LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, LLVMInt64TypeInContext(e->c), p, ""), n, ""), p);
+}
+
+void kn_emit_count(kn_emit *e, kn_ll trips, uint32_t lanes)
+{
+    count(e, offsetof(kiln_call, trips), trips);
+    count(e, offsetof(kiln_call, lane_steps), lanes == 1 ? trips : LLVMBuildMul(e->b, trips, kn_int(e, 64, lanes), ""));
+}
+
 void kn_emit_cancelled(kn_emit *e) { LLVMBuildStore(e->b, kn_int(e, 32, KILN_CANCELLED), e->status); }
 
-static kn_ll clock_now(kn_emit *e) { return kn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0); }
+/* The counter of cycles of aarch64 is not for programs, that of the timer is. */
+static kn_ll clock_now(kn_emit *e)
+{
+    static char text[] = "mrs $0, cntvct_el0", result[] = "=r";
+    if (!on_arm(e)) return kn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+    LLVMTypeRef t = LLVMFunctionType(LLVMInt64TypeInContext(e->c), NULL, 0, false);
+    kn_ll f = LLVMGetInlineAsm(t, text, sizeof text - 1, result, sizeof result - 1, true, false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(e->b, t, f, NULL, 0, "");
+}
 
 /* Only where the call has room for ticks. */
 static kn_bb when_ticking(kn_emit *e)

@@ -189,7 +189,7 @@ static void emit_while(kn_emit *e, const kn_linst *in)
     kn_enter(e, head);
     if (!first) return;
     state_phis(e, &s);
-    kn_ll *phis = copy_of(e, &s);
+    kn_ll *phis = copy_of(e, &s), trips = r->steps ? kn_phi(e, LLVMInt64TypeInContext(e->c)) : NULL;
     if (!phis) return;
     LLVMBuildCondBr(e->b, kn_emit_stopped(e), cancelled, go);
     kn_enter(e, go);
@@ -203,11 +203,16 @@ static void emit_while(kn_emit *e, const kn_linst *in)
     slots_into(e, &s, s.v);
     state_incoming(&s, phis, first, before);
     state_incoming(&s, phis, s.v, kn_here(e));
+    if (trips) {
+        kn_incoming(trips, kn_int(e, 64, 0), before);
+        kn_incoming(trips, LLVMBuildAdd(e->b, trips, kn_int(e, 64, 1), ""), kn_here(e));
+    }
     LLVMBuildBr(e->b, head);
     kn_enter(e, cancelled);
     kn_emit_cancelled(e);
     LLVMBuildBr(e->b, after);
     kn_enter(e, after);
+    if (trips) kn_emit_count(e, trips, r->steps);
     slots_from(e, &s, phis);
     set_values(e, &s, r->results.v, phis);
 }

@@ -196,6 +196,15 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     kn_set(e, v, x, lanes);
 }
 
+/* Of the store's own line: it is written soon. */
+static void fetch_ahead(kn_emit *e, const kn_linst *in)
+{
+    kn_ll p = address(e, in, in->index);
+    LLVMTypeRef overload = LLVMTypeOf(p);
+    kn_ll args[] = {p, kn_int(e, 32, 1), kn_int(e, 32, 3), kn_int(e, 32, 1)};
+    kn_intrinsic(e, "llvm.prefetch", &overload, 1, args, 4);
+}
+
 void kn_emit_store(kn_emit *e, const kn_linst *in)
 {
     const kn_val *index = &e->val[in->a];
@@ -203,8 +212,10 @@ void kn_emit_store(kn_emit *e, const kn_linst *in)
     kn_ll x = kn_value_of(e, in->b, lanes);
     if (kn_bits(in->dtype) < 8) x = LLVMBuildZExt(e->b, x, kn_memory_type(e, in->dtype, lanes ? e->w : 0), "");
     if (!lanes) store(e, x, address(e, in, 0), kn_bytes(in->dtype));
-    else if (index->linear && index->stride == 1) vector_store(e, in->dtype, x, address(e, in, 0), e->mask);
-    else if (index->linear && index->stride == -1)
+    else if (index->linear && index->stride == 1) {
+        vector_store(e, in->dtype, x, address(e, in, 0), e->mask);
+        if (in->index) fetch_ahead(e, in);
+    } else if (index->linear && index->stride == -1)
         vector_store(e, in->dtype, reversed(e, x), address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask));
     else scatter(e, in, x);
 }

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIPLE "x86_64-pc-linux-gnu"
-
 void kn_emit_fail(kn_emit *e, const char *fmt, ...)
 {
     if (e->failed) return;
@@ -34,29 +32,37 @@ void *kn_emit_new(kn_emit *e, size_t n, size_t size)
 
 /* ---- target machines: made once, each used by one thread at a time ---- */
 
-enum { TARGETS = 2, TIERS = 2, SPARE = 4 };
-static const char *const targets[TARGETS] = {"x86-64-v3", "x86-64-v4"};
+enum { TIERS = 2, SPARE = 4 };
 
 static struct {
     pthread_mutex_t lock;
     bool ready;
     LLVMTargetRef target;
-    LLVMTargetMachineRef spare[TARGETS][TIERS][SPARE];
-    unsigned spares[TARGETS][TIERS];
+    LLVMTargetMachineRef spare[KN_N_TARGETS][TIERS][SPARE];
+    unsigned spares[KN_N_TARGETS][TIERS];
 } machines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A module knows the processors of one kind. */
+#if defined(KN_LLVM_AARCH64)
+static const unsigned first_target = KN_AARCH64, last_target = KN_AARCH64;
+#define INITIALISE(what) LLVMInitializeAArch64##what()
+#else
+static const unsigned first_target = KN_X86_64_V2, last_target = KN_X86_64_V4;
+#define INITIALISE(what) LLVMInitializeX86##what()
+#endif
 
 /* This LLVM is private to the module: its options are nobody else's. */
 static bool initialise(char *error, size_t error_bytes)
 {
-    static const char *const options[] = {"kiln", "-disable-lsr"};
+    static const char *const options[] = {"kiln", "-disable-lsr", "-global-isel=0"};
     char *message = NULL;
     if (machines.ready) return true;
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
+    INITIALISE(TargetInfo);
+    INITIALISE(Target);
+    INITIALISE(TargetMC);
+    INITIALISE(AsmPrinter);
     LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
-    if (LLVMGetTargetFromTriple(TRIPLE, &machines.target, &message)) {
+    if (LLVMGetTargetFromTriple(kn_targets[first_target].triple, &machines.target, &message)) {
         snprintf(error, error_bytes, "%s", message);
         LLVMDisposeMessage(message);
         return false;
@@ -68,14 +74,15 @@ static bool initialise(char *error, size_t error_bytes)
 static LLVMTargetMachineRef machine_take(unsigned target, unsigned tier, char *error, size_t error_bytes)
 {
     LLVMTargetMachineRef m = NULL;
+    const kn_target *t = &kn_targets[target];
     pthread_mutex_lock(&machines.lock);
     if (initialise(error, error_bytes)) {
         unsigned *n = &machines.spares[target][tier];
         if (*n) m = machines.spare[target][tier][--*n];
         else
-            m = LLVMCreateTargetMachine(machines.target, TRIPLE, targets[target], "",
-                                        tier ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone, LLVMRelocPIC, LLVMCodeModelSmall);
-        if (!m) snprintf(error, error_bytes, "LLVM makes no code for %s", targets[target]);
+            m = LLVMCreateTargetMachine(machines.target, t->triple, t->cpu, "", tier ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
+                                        LLVMRelocPIC, LLVMCodeModelSmall);
+        if (!m) snprintf(error, error_bytes, "LLVM makes no code for %s", t->name);
     }
     pthread_mutex_unlock(&machines.lock);
     return m;
@@ -102,7 +109,7 @@ static void attribute(kn_emit *e, const char *name, const char *value)
 void kn_emit_declare(kn_emit *e, const char *name, LLVMTypeRef type)
 {
     e->fn = LLVMAddFunction(e->m, name, type);
-    const char *nounwind = "nounwind", *bits = e->vector_bytes == 64 ? "512" : "256";
+    const char *nounwind = "nounwind", *bits = e->vector_bytes == 64 ? "512" : e->vector_bytes == 32 ? "256" : "128";
     unsigned kind = LLVMGetEnumAttributeKindForName(nounwind, strlen(nounwind));
     LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->c, kind, 0));
     attribute(e, "prefer-vector-width", bits);
@@ -204,7 +211,7 @@ static void run(kn_emit *e, LLVMTargetMachineRef machine)
     e->b = LLVMCreateBuilderInContext(e->c);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     LLVMSetModuleDataLayout(e->m, layout);
-    LLVMSetTarget(e->m, TRIPLE);
+    LLVMSetTarget(e->m, e->target->triple);
     if (emit_all(e)) {
         verify(e);
         if (!e->failed) print(e, machine);
@@ -219,15 +226,15 @@ static void run(kn_emit *e, LLVMTargetMachineRef machine)
 static int generate(const kn_loops *l, const kn_codegen_options *o, kn_codegen_result *out, char *error, size_t error_bytes)
 {
     *out = (kn_codegen_result){0};
-    unsigned target = 0, tier = o->tier > 0;
-    while (target < TARGETS && strcmp(targets[target], o->target) != 0) target++;
-    if (target == TARGETS) {
-        snprintf(error, error_bytes, "no code for target '%s'; accepted: x86-64-v3, x86-64-v4", o->target);
+    const kn_target *t = kn_target_find(o->target);
+    unsigned target = t ? (unsigned)(t - kn_targets) : KN_N_TARGETS, tier = o->tier > 0;
+    if (target < first_target || target > last_target) {
+        snprintf(error, error_bytes, "this module makes no code for target '%s'", o->target);
         return -1;
     }
     LLVMTargetMachineRef machine = machine_take(target, tier, error, error_bytes);
     if (!machine) return -1;
-    kn_emit e = {.l = l, .o = o, .out = out, .error = error, .error_bytes = error_bytes, .vector_bytes = target ? 64 : 32};
+    kn_emit e = {.l = l, .o = o, .out = out, .target = t, .error = error, .error_bytes = error_bytes, .vector_bytes = t->vector_bits / 8};
     kn_arena_init(&e.arena, NULL);
     run(&e, machine);
     machine_give(target, tier, machine);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats of 16, 8 and 4 bits: codes in registers, f32 to compute with. Widening is exact; narrowing rounds once to nearest even,
- * by integer arithmetic as array/scalar.c and array/float8.c do, but for f16, whose instructions do the same. What is wider than
- * f32 comes through f32 rounded to odd, which a second rounding to 22 bits or less cannot see. */
+/* Floats of 16 bits and less: codes in registers, f32 to compute with. Widening is exact; narrowing rounds once to nearest even,
+ * by integer arithmetic as array/scalar.c and array/float8.c do, or, for f16, by the target's instructions, which do the same. What is
+ * wider than f32 comes through f32 rounded to odd, which a second rounding to 22 bits or less cannot see. */
 #include "llvm/emit.h"
 
 #include "array/float8.h"
@@ -50,7 +50,7 @@ kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code)
 {
     words k = {e, w};
     LLVMTypeRef half = LLVMHalfTypeInContext(e->c), real = kn_type(e, KILN_F32, w);
-    if (d == KILN_F16) return LLVMBuildFPExt(e->b, kn_bitcast(e, code, w ? LLVMVectorType(half, w) : half), real, "");
+    if (d == KILN_F16 && e->target->halves) return LLVMBuildFPExt(e->b, kn_bitcast(e, code, w ? LLVMVectorType(half, w) : half), real, "");
     kn_ll c = LLVMBuildZExt(e->b, code, kn_type(e, KILN_U32, w), "");
     if (d == KILN_BF16) return real_of(k, left(k, c, 16));
     if (d != KILN_F8E8M0FNU) return real_of(k, widen_code(k, d, c));
@@ -89,14 +89,14 @@ static kn_ll narrow_code(words k, kiln_dtype d, kn_ll bits)
     return pick(k, is(k, LLVMIntUGT, a, INFINITE), word(k, nan), r);
 }
 
-/* A bare exponent: ties go to the even one. */
+/* A bare exponent: the one digit before it is odd, so that ties go up. */
 static kn_ll narrow_exponent(words k, kn_ll bits)
 {
-    kn_ll normal = right(k, bits, 23), part = and(k, bits, 0x7fffff), odd = and(k, normal, 1);
-    kn_ll up = LLVMBuildICmp(k.e->b, LLVMIntUGT, LLVMBuildAdd(k.e->b, part, odd, ""), word(k, 0x400000), "");
+    kn_ll normal = right(k, bits, 23), part = and(k, bits, 0x7fffff);
+    kn_ll up = is(k, LLVMIntUGE, part, 0x400000);
     kn_ll code = LLVMBuildAdd(k.e->b, normal, LLVMBuildZExt(k.e->b, up, kn_type(k.e, KILN_U32, k.w), ""), "");
-    code = pick(k, is(k, LLVMIntULT, bits, 0x800000), /* subnormal: 2^-127 up to 3 * 2^-128, which ties to the even code 0 */
-                LLVMBuildZExt(k.e->b, is(k, LLVMIntUGT, bits, 0x600000), kn_type(k.e, KILN_U32, k.w), ""), code);
+    code = pick(k, is(k, LLVMIntULT, bits, 0x800000), /* subnormal: 2^-127, from 3 * 2^-128 on 2^-126 */
+                LLVMBuildZExt(k.e->b, is(k, LLVMIntUGE, bits, 0x600000), kn_type(k.e, KILN_U32, k.w), ""), code);
     kn_ll none = LLVMBuildOr(k.e->b, is(k, LLVMIntEQ, bits, 0), is(k, LLVMIntUGE, bits, INFINITE), ""); /* 0, infinite, NaN, negative */
     code = pick(k, is(k, LLVMIntUGT, code, 254), word(k, 255), code);
     return pick(k, none, word(k, 255), code);
@@ -106,7 +106,7 @@ kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real)
 {
     words k = {e, w};
     LLVMTypeRef half = LLVMHalfTypeInContext(e->c), code = kn_type(e, d, w);
-    if (d == KILN_F16) return kn_bitcast(e, LLVMBuildFPTrunc(e->b, real, w ? LLVMVectorType(half, w) : half, ""), code);
+    if (d == KILN_F16 && e->target->halves) return kn_bitcast(e, LLVMBuildFPTrunc(e->b, real, w ? LLVMVectorType(half, w) : half, ""), code);
     kn_ll bits = bits_of(k, real), r;
     if (d == KILN_BF16) {
         kn_ll odd = and(k, right(k, bits, 16), 1);

@@ -156,6 +156,7 @@ static kn_ll absolute(kn_emit *e, kiln_dtype d, kn_ll a)
 
 static kn_ll fused(kn_emit *e, kn_ll a, kn_ll b, kn_ll c)
 {
+    if (!e->target->fused) return LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, a, b, ""), c, "");
     LLVMTypeRef t = LLVMTypeOf(a);
     return kn_intrinsic(e, "llvm.fma", &t, 1, (kn_ll[]){a, b, c}, 3);
 }

@@ -371,6 +371,17 @@ static void close_while_body(maker *m, frame *b, const kn_eqn *e, kn_lv s, const
     close_block(m);
 }
 
+/* What a trip counts for. A loop that ends when a carry reaches a number has a known number of trips, and is not counted. */
+static uint32_t lanes_a_trip(const kn_eqn *e, const kn_jaxpr *cond, uint32_t nconsts)
+{
+    const kn_param *lanes = kn_param_of(e, "lanes");
+    const kn_eqn *only = &cond->eqns[0];
+    bool number = cond->neqns == 1 && strcmp(only->prim->name, "lt") == 0 && cond->out[0] == only->out[0] && kn_is_literal(only->in[1]);
+    for (uint32_t i = nconsts; i < cond->nin && number; i++)
+        if (only->in[0] == cond->in[i]) return 0;
+    return lanes && lanes->kind == KN_P_INT ? (uint32_t)lanes->i : 1;
+}
+
 void emit_while(maker *m, frame *f, const kn_eqn *e)
 {
     uint32_t ncc = (uint32_t)kn_param_of(e, "cond_nconsts")->i, nbc = (uint32_t)kn_param_of(e, "body_nconsts")->i, n = e->nout;
@@ -396,6 +407,7 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
     b = m->status == KILN_OK ? open_body(m, f, e, s, 1, body, ncc, nbc, c, n) : NULL;
     if (!b) return;
     bound_counters(m, s, body, nbc, c, n);
+    region_of(m, s)->steps = lanes_a_trip(e, cond, ncc);
     close_while_body(m, b, e, s, c, n, nbc);
     if (m->status != KILN_OK) return;
     close_statement(m, s);

@@ -44,7 +44,7 @@ typedef enum kn_lop {
     KN_L_SOP,    /* sop of a, b, c */
     KN_L_LOAD,   /* element a of slot */
     KN_L_SAME,   /* bool: slot points where slot2 does */
-    KN_L_STORE,  /* element a of slot becomes b */
+    KN_L_STORE,  /* element a of slot becomes b; index > 0: the line so many elements on is fetched, since it will be written soon */
     KN_L_PARAM,  /* parameter of a block */
     KN_L_RESULT, /* of the statement a, number `index` */
     KN_L_LOOP,
@@ -72,6 +72,7 @@ typedef struct kn_lregion {
     kn_lv lo, hi;     /* loop, lanes: i64 */
     kn_lv selector;   /* if: i32 */
     uint32_t width;   /* loop: 0 or W; lanes: W */
+    uint32_t steps;   /* while: how many lanes a trip steps, for the call's counters; 0: trips are not counted */
     int64_t cost;     /* loop: 0, or it may be split over threads, and this is the cost of one iteration (split.c) */
     int64_t block;    /* lanes; 0: by the number of trips */
     kn_sop acc;       /* lanes */

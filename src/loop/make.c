@@ -496,6 +496,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     if (ok) m->status = copy_names(m);
     if (m->status == KILN_OK) make_all(m);
     if (m->status == KILN_OK) merge_loops(m);
+    if (m->status == KILN_OK) prune_loops(m);
     if (m->status == KILN_OK) m->status = kn_loops_split(ctx, m->l, o->donated, o->split_cost);
     if (m->status == KILN_OK && m->l->sized && !o->keep_sizes) m->status = kn_loops_open(ctx, m->l);
     kiln_status status = m->status;

@@ -164,6 +164,37 @@ static bool multiplied(bool sized, int64_t x, int64_t y, int64_t *out)
     return !sized || (fits && ((!kn_size_open(x) && !kn_size_open(y)) || kn_size_split(*out, &a, &b)));
 }
 
+/* Is v = op(x, c) with a constant c? */
+static bool by_constant(maker *m, kn_lv v, kn_sop op, kn_lv *x, int64_t *c)
+{
+    const kn_linst *in = &m->l->inst.v[v];
+    if (in->op != KN_L_SOP || in->sop != op || in->from != KILN_I64 || !lv_known(m, in->b, c)) return false;
+    *x = in->a;
+    return true;
+}
+
+/* y * k if part = (y rem n) * k and n * k = step, where y and n are given; else 0. */
+static kn_lv remainder_of(maker *m, kn_lv part, kn_lv y, int64_t n, int64_t step)
+{
+    kn_lv of, scaled = part;
+    int64_t k = 1, by, whole;
+    if (!by_constant(m, part, KN_S_mul, &scaled, &k)) scaled = part, k = 1;
+    bool good = by_constant(m, scaled, KN_S_rem, &of, &by) && of == y && by == n && !__builtin_mul_overflow(n, k, &whole) && whole == step;
+    return good ? lv_mul(m, y, lv_int(m, k)) : 0;
+}
+
+/* What was divided comes together again: (y / n) * (n * k) + (y rem n) * k = y * k, of any y; a sum may follow. 0: it is not of that form. */
+static kn_lv rejoined(maker *m, kn_lv high, kn_lv low)
+{
+    kn_lv quotient, y, whole;
+    int64_t step, n;
+    if (!by_constant(m, high, KN_S_mul, &quotient, &step) || !by_constant(m, quotient, KN_S_div, &y, &n) || n == 0) return 0;
+    if ((whole = remainder_of(m, low, y, n, step))) return whole;
+    const kn_linst sum = m->l->inst.v[low];
+    if (sum.op != KN_L_SOP || sum.sop != KN_S_add || sum.from != KILN_I64 || !(whole = remainder_of(m, sum.a, y, n, step))) return 0;
+    return lv_add(m, whole, sum.b);
+}
+
 /* Index arithmetic: (x + c) + d = x + (c + d), (x + c) * d = x*d + c*d, so that constants end up in the address. */
 static kn_lv fold_index(maker *m, kn_sop op, kn_lv a, kn_lv b, bool *done)
 {
@@ -179,6 +210,8 @@ static kn_lv fold_index(maker *m, kn_sop op, kn_lv a, kn_lv b, bool *done)
         if (!kb && fa.base && fa.base != a) return lv_add(m, lv_add(m, fa.base, b), lv_int(m, fa.offset));
         value_facts fb = m->facts.v[b];
         if (!kb && fb.base && fb.base != b) return lv_add(m, lv_add(m, a, fb.base), lv_int(m, fb.offset));
+        kn_lv joined = kb ? 0 : rejoined(m, a, b);
+        if (joined) return joined;
     } else if (op == KN_S_sub) {
         if (ka && kb && y != INT64_MIN && summed(sized, x, -y, &sum)) return lv_int(m, sum);
         if (kb && y != INT64_MIN) return lv_add(m, a, lv_int(m, -y));
@@ -376,6 +409,20 @@ void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
 {
     if (failed(m)) return;
     kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value};
+    note_width(m, i.dtype);
+    add_plain(m, i);
+}
+
+enum { FAR_BYTES = 1 << 17, VECTORS_AHEAD = 8 };
+
+void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value)
+{
+    if (failed(m)) return;
+    const kn_slot *s = &m->l->slots.v[slot];
+    uint32_t bytes = (uint32_t)kiln_dtype_bytes(s->dtype);
+    bool far = s->elements > FAR_BYTES / (int64_t)bytes;
+    kn_linst i = {.op = KN_L_STORE, .dtype = s->dtype, .slot = slot, .a = index, .b = value};
+    if (far) i.index = VECTORS_AHEAD * (m->o.vector_bits / 8) / bytes;
     note_width(m, i.dtype);
     add_plain(m, i);
 }

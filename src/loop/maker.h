@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, reduce.c cumulate.c dot.c tile.c conv.c update.c control.c sort.c the loops of their own
- * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows. */
+ * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c conv.c update.c control.c sort.c the loops of their own
+ * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
+ * prune.c drops what nobody uses. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -16,13 +17,15 @@ typedef enum place_kind {
     PLACE_NONE,
     PLACE_REGISTERS, /* every element is a value */
     PLACE_MEMORY,    /* stored in a slot */
+    PLACE_ROW,       /* stored in a slot from element `base` on, in a piece of another value (row.c) */
     PLACE_LAZY       /* computed where it is read, by the equation's element rule */
 } place_kind;
 
 typedef struct place {
     place_kind kind;
     kiln_type type;
-    uint32_t slot;       /* MEMORY; REGISTERS once spilled */
+    uint32_t slot;       /* MEMORY, ROW; REGISTERS once spilled */
+    kn_lv base;          /* ROW */
     bool spilled;        /* REGISTERS: a copy stands in `slot`, for indices that are not constant */
     bool owned;          /* MEMORY: may be overwritten when it is dead */
     uint32_t owner;      /* MEMORY: the slot + 1 that owns the buffer, if `slot` only points to it; else it points to `origin` */
@@ -46,11 +49,23 @@ typedef struct var_plan {
     uint32_t reads;    /* how often an element is computed if it is not stored */
     int64_t nest;      /* the one equation whose nest reads it at its own index, or -1 */
     bool must_store;
+    bool asked;        /* how one of its readers works asks for it in memory, whatever it costs */
+    bool dear;         /* in the first round: stored because of what it costs to compute again */
+    bool row;          /* an update writes it into a row of its array */
+    bool whole;        /* read by what wants an array of its own: products, routines, loops, branches */
 } var_plan;
 
 #define GUARD_DONATED UINT32_MAX
 
+/* A row of an array: the elements of `var` in order, which the update at that position writes, or the nest that stores `host` (row.c). */
+typedef struct stack_row {
+    uint32_t update, var, host; /* host UINT32_MAX: none */
+    bool written, stays; /* stays: nothing writes it in this frame afterwards */
+} stack_row;
+
 struct frame {
+    stack_row *rows;
+    uint32_t nrows;
     int64_t donated_last; /* last read of any donated input that stands in memory; -1: none */
     const kn_jaxpr *j;
     place **at;     /* per variable */
@@ -137,6 +152,8 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
+/* A store among others that walks through memory far away: lines are fetched ahead, since stores retire in order. */
+void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 bool lv_known(maker *m, kn_lv v, int64_t *value); /* a number */
 bool lv_known_size(maker *m, kn_lv v, int64_t *value); /* a number, or what stands for a size */
 kiln_dtype lv_dtype(const maker *m, kn_lv v);
@@ -222,6 +239,21 @@ typedef struct root {
     uint32_t pos, result;
 } root;
 void emit_stored(maker *m, frame *f, const root *roots, uint32_t n);
+
+/* row.c: the rows of a frame, when it is planned; which nests write them; and those that this one does, at most f->nrows. */
+typedef struct row_store {
+    uint32_t var, slot;
+    kn_lv base;
+    place *from;
+    bool only, stays; /* only: nothing else stores it */
+} row_store;
+void find_rows(maker *m, frame *f);
+void choose_hosts(maker *m, frame *f);
+uint32_t open_rows(maker *m, frame *f, const root *roots, uint32_t n, row_store *out);
+bool row_is_written(const frame *f, uint32_t update);
+/* Of a dynamic_update_slice: the start indices, clamped, i64. */
+void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at);
+
 /* May `var`, made at `pos`, be stored over its guard? Everything at positions pos..end reads the guard at its own index only. */
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n);
 void emit_reduce(maker *m, frame *f, const kn_eqn *e);
@@ -246,5 +278,7 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);
+/* prune.c: what nobody uses is dropped. */
+void prune_loops(maker *m);
 
 #endif

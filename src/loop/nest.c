@@ -11,14 +11,22 @@
 
 enum { MOST_PIECES = 32 };
 
+/* Pieces of a dimension in order: piece k runs from at[k] to at[k + 1], and is divided along the next dimension as inner[k] says. */
+typedef struct division division;
+struct division {
+    uint32_t n;
+    const int64_t *at;
+    division **inner; /* NULL at the last dimension */
+};
+
 typedef struct nest {
     maker *m;
     uint32_t rank;
     const int64_t *dims;
     int vector; /* dimension run in vectors, or -1 */
     unsigned widest;
-    int64_t cut[MAX_RANK][2 * MOST_CUTS + 2]; /* borders, 0 and the size included */
-    uint32_t ncuts[MAX_RANK];
+    int64_t lo[MAX_RANK], hi[MAX_RANK]; /* what is probed */
+    uint32_t pieces;                    /* made so far */
     nest_body body;
     void *ud;
     kn_lv ix[MAX_RANK];
@@ -32,6 +40,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Leaves where the rules would cut the range lo..hi in m->cuts. */
 static void probe(nest *n)
 {
     maker *m = n->m;
@@ -40,11 +49,11 @@ static void probe(nest *n)
     m->epoch++;
     memset(m->cuts, 0, sizeof m->cuts);
     for (uint32_t d = 0; d < n->rank && m->status == KILN_OK; d++) {
-        if (n->dims[d] == 1) {
-            n->ix[d] = lv_int(m, 0);
+        if (n->hi[d] - n->lo[d] == 1) {
+            n->ix[d] = lv_int(m, n->lo[d]);
             continue;
         }
-        value_facts f = {.depth = m->open.n - 1, .block = m->next_block, .lo = 0, .hi = n->dims[d] - 1};
+        value_facts f = {.depth = m->open.n - 1, .block = m->next_block, .lo = n->lo[d], .hi = n->hi[d] - 1};
         kn_linst i = {.op = KN_L_PARAM, .dtype = KILN_I64};
         if (!MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->inst, i)) || !MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, f))) break;
         kn_lv iv = m->l->inst.n - 1;
@@ -55,7 +64,7 @@ static void probe(nest *n)
     m->widest = 0;
     if (m->status == KILN_OK) n->body(m, n->ud, n->ix);
     m->probing = false;
-    n->widest = m->widest;
+    if (m->widest > n->widest) n->widest = m->widest;
     if (m->status == KILN_OK) close_block(m);
 }
 
@@ -66,7 +75,7 @@ static uint32_t vector_width(const nest *n, int64_t trips)
     return lanes > 1 ? lanes : 0;
 }
 
-/* The cuts of a dimension in order, without 0 and the size; returns how many. */
+/* The cuts of a dimension in order, without the ends of its range; returns how many. */
 static uint32_t place_cuts(const nest *n, uint32_t d, cut_list *c, int64_t *at)
 {
     int64_t width = (int)d == n->vector ? vector_width(n, n->dims[d]) : 0;
@@ -76,33 +85,79 @@ static uint32_t place_cuts(const nest *n, uint32_t d, cut_list *c, int64_t *at)
         int64_t ends[2] = {c->at[i], c->at[i]};
         if (width) ends[0] = c->at[i] / width * width, ends[1] = (c->at[i] + width - 1) / width * width;
         for (int which = 0; which < 2; which++)
-            if (ends[which] > (k ? at[k - 1] : 0) && ends[which] < n->dims[d]) at[k++] = ends[which];
+            if (ends[which] > (k ? at[k - 1] : n->lo[d]) && ends[which] < n->hi[d]) at[k++] = ends[which];
     }
     return k;
 }
 
-static void choose_cuts(nest *n)
+/* A division of dimension d that has no pieces inside yet; `cuts` are those that were probed. */
+static division *cut_dimension(nest *n, uint32_t d, cut_list *cuts, bool whole)
 {
     maker *m = n->m;
-    uint32_t pieces = 1;
-    for (uint32_t d = n->rank; d-- > 0;) { /* the innermost dimension gains most */
-        cut_list *c = &m->cuts[d];
-        int64_t *at = n->cut[d];
-        uint32_t k = 0;
-        at[k++] = 0;
-        int64_t between[2 * MOST_CUTS];
-        bool open = m->l->sized && kn_size_open(n->dims[d]); /* a border may lie behind its end */
-        uint32_t cuts = c->iv && !c->many && !open ? place_cuts(n, d, c, between) : 0;
-        if (pieces * (cuts + 1) > MOST_PIECES) cuts = 0;
-        for (uint32_t i = 0; i < cuts; i++) at[k++] = between[i];
-        at[k++] = n->dims[d];
-        n->ncuts[d] = k;
-        pieces *= k - 1;
-    }
-    memset(m->cuts, 0, sizeof m->cuts);
+    int64_t between[2 * MOST_CUTS];
+    bool open = m->l->sized && kn_size_open(n->dims[d]); /* a border may lie behind its end */
+    uint32_t k = cuts[d].iv && !cuts[d].many && !whole && !open ? place_cuts(n, d, &cuts[d], between) : 0;
+    division *v = KN_NEW(&m->temp, division);
+    int64_t *at = KN_NEWN(&m->temp, int64_t, k + 2);
+    if (!MAKER_TRY_MEM(m, v && at)) return NULL;
+    at[0] = n->lo[d];
+    if (k) memcpy(at + 1, between, k * sizeof *at);
+    at[k + 1] = n->hi[d];
+    *v = (division){.n = k + 1, .at = at};
+    if (d + 1 < n->rank && !MAKER_TRY_MEM(m, v->inner = KN_NEWN(&m->temp, division *, v->n))) return NULL;
+    return v;
 }
 
-static void pieces(nest *n, uint32_t d)
+static bool cut_inside(const nest *n, uint32_t d, const cut_list *cuts)
+{
+    for (uint32_t k = d + 1; k < n->rank; k++)
+        if (cuts[k].n && !cuts[k].many) return true;
+    return false;
+}
+
+/* Divides dimension d and those inside it. A piece of a concatenation holds the borders of one part alone: pieces are probed anew, where
+ * the dimensions inside have borders at all. */
+static division *divide(nest *n, uint32_t d, const cut_list *probed)
+{
+    maker *m = n->m;
+    if (d == n->rank) {
+        n->pieces++;
+        return NULL;
+    }
+    cut_list *cuts = KN_NEWN(&m->temp, cut_list, MAX_RANK);
+    if (!MAKER_TRY_MEM(m, cuts)) return NULL;
+    memcpy(cuts, probed, sizeof m->cuts);
+    division *v = cut_dimension(n, d, cuts, false);
+    if (!v) return NULL;
+    int64_t lo = n->lo[d], hi = n->hi[d];
+    bool anew = v->n > 1 && cut_inside(n, d, cuts);
+    for (uint32_t k = 0; k < v->n && m->status == KILN_OK && n->pieces <= MOST_PIECES; k++) {
+        n->lo[d] = v->at[k], n->hi[d] = v->at[k + 1];
+        if (anew) probe(n);
+        division *inner = divide(n, d + 1, anew ? m->cuts : cuts);
+        if (v->inner) v->inner[k] = inner;
+    }
+    n->lo[d] = lo, n->hi[d] = hi;
+    return v;
+}
+
+/* Where that would be too many pieces: the same cuts everywhere, those of the innermost dimensions, which gain most. */
+static division *divide_evenly(nest *n, cut_list *cuts)
+{
+    division *inner = NULL;
+    uint32_t pieces = 1;
+    for (uint32_t d = n->rank; d-- > 0;) {
+        division *v = cut_dimension(n, d, cuts, false);
+        if (v && pieces * v->n > MOST_PIECES) v = cut_dimension(n, d, cuts, true);
+        if (!v) return NULL;
+        for (uint32_t k = 0; v->inner && k < v->n; k++) v->inner[k] = inner;
+        pieces *= v->n;
+        inner = v;
+    }
+    return inner;
+}
+
+static void pieces(nest *n, uint32_t d, const division *v)
 {
     maker *m = n->m;
     if (m->status != KILN_OK) return;
@@ -110,16 +165,17 @@ static void pieces(nest *n, uint32_t d)
         n->body(m, n->ud, n->ix);
         return;
     }
-    for (uint32_t k = 0; k + 1 < n->ncuts[d]; k++) {
-        int64_t lo = n->cut[d][k], hi = n->cut[d][k + 1];
+    for (uint32_t k = 0; k < v->n; k++) {
+        int64_t lo = v->at[k], hi = v->at[k + 1];
+        const division *inner = v->inner ? v->inner[k] : NULL;
         if (hi - lo == 1) {
             n->ix[d] = lv_int(m, lo);
-            pieces(n, d + 1);
+            pieces(n, d + 1, inner);
             continue;
         }
         kn_lv loop;
         n->ix[d] = open_loop(m, lo, hi, (int)d == n->vector ? vector_width(n, hi - lo) : 0, &loop);
-        pieces(n, d + 1);
+        pieces(n, d + 1, inner);
         close_loop(m, loop);
     }
 }
@@ -132,12 +188,18 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
     nest *n = KN_NEW(&m->temp, nest);
     if (!MAKER_TRY_MEM(m, n)) return;
     *n = (nest){.m = m, .rank = rank, .dims = dims, .vector = -1, .body = body, .ud = ud};
-    for (uint32_t d = 0; vector && d < rank; d++)
-        if (dims[d] > 1) n->vector = (int)d;
+    for (uint32_t d = 0; d < rank; d++) {
+        n->hi[d] = dims[d];
+        if (vector && dims[d] > 1) n->vector = (int)d;
+    }
     probe(n);
-    if (m->status != KILN_OK) return;
-    choose_cuts(n);
-    pieces(n, 0);
+    cut_list *cuts = KN_NEWN(&m->temp, cut_list, MAX_RANK);
+    if (m->status != KILN_OK || !MAKER_TRY_MEM(m, cuts)) return;
+    memcpy(cuts, m->cuts, sizeof m->cuts);
+    const division *v = divide(n, 0, cuts);
+    if (n->pieces > MOST_PIECES) v = divide_evenly(n, cuts);
+    memset(m->cuts, 0, sizeof m->cuts);
+    pieces(n, 0, v);
     m->l->nests += m->open.n > 0;
 }
 
@@ -152,6 +214,9 @@ typedef struct stored {
     bool flat;
     uint32_t minor; /* the minor-most dimension that has more than one entry: runs through everything when `flat` */
     place **lazy;
+    const bool *in_row; /* stored in its row alone */
+    const row_store *rows;
+    uint32_t nrows;
 } stored;
 
 static void store_body(maker *m, void *ud, const kn_lv *ix)
@@ -162,15 +227,22 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
         for (uint32_t d = 0; d < s->rank; d++) full[d] = d == s->minor ? ix[0] : lv_int(m, 0);
         ix = full;
     }
-    kn_lv few[8], *v = few; /* two places each: parts */
-    if (s->n > 4 && !MAKER_TRY_MEM(m, v = KN_NEWN(&m->temp, kn_lv, 2 * (size_t)s->n))) return;
+    kn_lv few[16], *v = few; /* two places each: parts */
+    if (s->n + s->nrows > 8 && !MAKER_TRY_MEM(m, v = KN_NEWN(&m->temp, kn_lv, 2 * ((size_t)s->n + s->nrows)))) return;
+    kn_lv *rest = v + 2 * (size_t)s->n;
     for (uint32_t k = 0; k < s->n; k++) {
         const kn_eqn *e = &s->f->j->eqns[s->roots[k].pos];
         m->scope = e->scope;
         m->loc = e->loc;
         element_parts(m, s->lazy[k], ix, v + 2 * k);
     }
-    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++) store_element(m, s->lazy[k], s->slots[k], ix, v + 2 * k);
+    for (uint32_t k = 0; k < s->nrows; k++) rest[k] = element_of(m, s->rows[k].from, ix);
+    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++)
+        if (!s->in_row[k]) store_element(m, s->lazy[k], s->slots[k], ix, v + 2 * k);
+    for (uint32_t k = 0; k < s->nrows && m->status == KILN_OK; k++) {
+        const row_store *r = &s->rows[k];
+        lv_store_far(m, r->slot, lv_add(m, r->base, linear_index(m, r->from->type, ix)), rest[k]);
+    }
 }
 
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n)
@@ -216,20 +288,55 @@ static void store_chosen(maker *m, kn_lv which, uint32_t rank, const int64_t *di
     m->l->nests = nests + 1;
 }
 
+/* The rows that the nest writes too: of values that it stores, which need no other place where nobody asks for one, and of others. */
+static void take_rows(maker *m, frame *f, stored *s, bool *in_row)
+{
+    row_store *rows = f->nrows ? KN_NEWN(&m->temp, row_store, f->nrows) : NULL;
+    s->in_row = in_row;
+    if (!f->nrows || !MAKER_TRY_MEM(m, rows)) return;
+    s->rows = rows;
+    s->nrows = open_rows(m, f, s->roots, s->n, rows);
+    for (uint32_t i = 0; i < s->nrows; i++) {
+        row_store *r = &rows[i];
+        const var_plan *v = &f->plan[r->var];
+        r->from = f->at[r->var];
+        for (uint32_t k = 0; k < s->n; k++) {
+            const kn_eqn *e = &f->j->eqns[s->roots[k].pos];
+            if (e->out[s->roots[k].result] != r->var || in_row[k] || !r->stays || v->want || v->whole || v->last == (int64_t)f->j->neqns) continue;
+            r->only = in_row[k] = true;
+        }
+    }
+}
+
+/* Where the values of the nest stand from now on. */
+static void put_stored(maker *m, frame *f, const stored *s)
+{
+    for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++) {
+        uint32_t var = f->j->eqns[s->roots[k].pos].out[s->roots[k].result];
+        if (!s->in_row[k]) {
+            put_memory(m, f, var, s->slots[k]);
+            continue;
+        }
+        place *p = new_place(m, PLACE_ROW, f->j->vars[var].type);
+        for (uint32_t i = 0; p && i < s->nrows; i++)
+            if (s->rows[i].only && s->rows[i].var == var) p->slot = s->rows[i].slot, p->base = s->rows[i].base;
+        f->at[var] = p;
+    }
+}
+
 void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
 {
     stored s = {.f = f, .roots = roots, .n = n};
     uint32_t *slots = KN_NEWN(&m->temp, uint32_t, n);
+    bool *in_row = KN_NEWN(&m->temp, bool, n);
     s.lazy = KN_NEWN(&m->temp, place *, n);
-    if (!MAKER_TRY_MEM(m, slots && s.lazy)) return;
+    if (!MAKER_TRY_MEM(m, slots && s.lazy && in_row)) return;
     kiln_type t = f->j->vars[f->j->eqns[roots[0].pos].out[roots[0].result]].type;
     s.flat = t.rank > 1;
     for (uint32_t k = 0; k < n; k++) {
         const kn_eqn *e = &f->j->eqns[roots[k].pos];
         uint32_t var = e->out[roots[k].result];
         if (s.flat) s.flat = plain_closure(m, f, var, t);
-        slots[k] = f->plan[var].want && may_overwrite(m, f, var, roots, n) ? f->plan[var].want - 1
-                                                                         : new_slot(m, KN_SLOT_SCRATCH, 0, f->j->vars[var].type.dtype, kiln_type_size(t));
         place *p = new_place(m, PLACE_LAZY, f->j->vars[var].type);
         if (!p) return;
         p->frame = f;
@@ -237,6 +344,13 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
         p->result = roots[k].result;
         s.lazy[k] = p;
         f->at[var] = p; /* other values of this nest read the element, not the memory */
+    }
+    take_rows(m, f, &s, in_row);
+    for (uint32_t k = 0; k < s.nrows && s.flat; k++) s.flat = plain_closure(m, f, s.rows[k].var, t);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t var = f->j->eqns[roots[k].pos].out[roots[k].result];
+        bool over = !in_row[k] && f->plan[var].want && may_overwrite(m, f, var, roots, n);
+        slots[k] = over ? f->plan[var].want - 1 : in_row[k] ? 0 : new_slot(m, KN_SLOT_SCRATCH, 0, f->j->vars[var].type.dtype, kiln_type_size(t));
     }
     s.slots = slots;
     s.rank = t.rank;
@@ -248,8 +362,5 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
     uint32_t rank = s.flat ? 1 : t.rank;
     if (which && m->l->inst.v[which].op != KN_L_CONST) store_chosen(m, which, rank, dims, &s);
     else make_nest(m, rank, dims, true, store_body, &s);
-    for (uint32_t k = 0; k < n && m->status == KILN_OK; k++) {
-        uint32_t var = f->j->eqns[roots[k].pos].out[roots[k].result];
-        put_memory(m, f, var, slots[k]);
-    }
+    put_stored(m, f, &s);
 }

@@ -368,6 +368,9 @@ static kiln_status loop_while(parser *p, kn_lblock *outer, kn_linst *in)
 {
     KILN_TRY(region(p, 2, &in->region));
     kn_lregion *r = in->region;
+    bool counted;
+    KILN_TRY(accept(p, "steps", &counted));
+    if (counted) KILN_TRY(small(p, "a number of lanes", &r->steps));
     KILN_TRY(carries(p, outer, r));
     KILN_TRY(block(p, &r->blocks[0]));
     KILN_TRY(expect(p, "do"));
@@ -580,7 +583,7 @@ static kiln_status call(parser *p, kn_linst *in)
 /* swap, copy, tick, a call, a store */
 static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
 {
-    bool swap, copy, point, tick, calls, condition;
+    bool swap, copy, point, tick, calls, condition, ahead;
     KILN_TRY(accept(p, "swap", &swap));
     KILN_TRY(accept(p, "copy", &copy));
     KILN_TRY(accept(p, "point", &point));
@@ -606,7 +609,9 @@ static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
     in->op = KN_L_STORE;
     KILN_TRY(element(p, b, in));
     KILN_TRY(expect(p, "="));
-    return operand(p, b, in->dtype, &in->b);
+    KILN_TRY(operand(p, b, in->dtype, &in->b));
+    KILN_TRY(accept(p, "ahead", &ahead));
+    return ahead ? small(p, "a number of elements", &in->index) : KILN_OK;
 }
 
 /* at SCOPE FILE:LINE:COLUMN, for what follows */

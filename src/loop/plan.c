@@ -3,7 +3,9 @@
  *
  * Does:   marks arrays of at most `register_elements` elements REGISTERS; of the rest those MEMORY that leave the body, feed a
  *         loop or branch or product, are read by several nests (or at several indices of one) at more than trivial cost, or
- *         make a kernel too large; others LAZY. With ticks, also those that another scope reads.
+ *         make a kernel too large; others LAZY. With ticks, also those that another scope reads. It is done in two rounds: the first one
+ *         takes every value for fused when it weighs what reads it, the second one knows which of them will be stored, so that what only
+ *         moves their elements is no work.
  * Needs:  lowered program. Cost: linear in equations. */
 #include "loop/maker.h"
 
@@ -57,8 +59,9 @@ static void forced(frame *f)
         if (j->eqns[k].prim->loop == KN_LOOP_UPDATE) must_store(f, j->eqns[k].in[0]);
 }
 
-/* First the forward half: kinds by shape and primitive, costs as if everything else were fused. */
-static void forward(maker *m, frame *f)
+/* First the forward half: kinds by shape and primitive, costs as if everything else were fused; `again`: but for what the first round
+ * found read so often that it was stored. */
+static void forward(maker *m, frame *f, bool again)
 {
     const kn_jaxpr *j = f->j;
     for (uint32_t k = 0; k < j->neqns; k++) {
@@ -73,7 +76,8 @@ static void forward(maker *m, frame *f)
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
                 v->cost = cost;
-                if (v->kind == PLACE_LAZY && (v->must_store || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK)) v->kind = PLACE_MEMORY;
+                bool store = v->must_store || v->asked || (v->row && cost > 0) || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK || (again && v->dear && cost > (float)CHEAP);
+                if (v->kind == PLACE_LAZY && store) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_MEMORY;
@@ -103,12 +107,15 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     bool shared = v->reads > 0 && straight && v->nest == nest;
     if (!shared) v->reads = v->reads > UINT32_MAX / 2 ? v->reads : v->reads + (times ? times : 1);
     if (v->reads > 1 && !shared) v->nest = NO_NEST;
+    const kn_loop_kind kind = e->prim->loop;
+    if (kind != KN_LOOP_ELEMENT && kind != KN_LOOP_REDUCE && kind != KN_LOOP_CUMULATE && kind != KN_LOOP_UPDATE) v->whole = true;
+    for (uint32_t r = 0; r < e->nout; r++) v->whole = v->whole || (f->plan[e->out[r]].kind == PLACE_LAZY && f->plan[e->out[r]].whole);
     if (v->kind != PLACE_LAZY) return;
     bool foreign = m->o.ticks && f->j->eqns[v->def].scope != e->scope && !is_view(f, a); /* else its time would be the reader's */
-    bool store = false;
+    bool store = false, dear = false;
     switch (e->prim->loop) {
     case KN_LOOP_PARTS: break;
-    case KN_LOOP_ELEMENT: store = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
+    case KN_LOOP_ELEMENT: dear = repeats(f->j, e, i) && v->cost > (float)CHEAP; break;
     case KN_LOOP_REDUCE:
     case KN_LOOP_CUMULATE: break;
     case KN_LOOP_DOT:
@@ -120,7 +127,9 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     case KN_LOOP_SORT:
     case KN_LOOP_NONE: store = true; break;
     }
-    if (store || foreign) v->kind = PLACE_MEMORY;
+    v->asked = v->asked || store;
+    v->dear = v->dear || dear;
+    if (store || dear || foreign) v->kind = PLACE_MEMORY;
 }
 
 /* Then backward: readers are decided before what they read. */
@@ -138,7 +147,7 @@ static void backward(maker *m, frame *f)
         int64_t at = k, nest = k;
         for (uint32_t r = 0; r < e->nout; r++) {
             var_plan *v = &f->plan[e->out[r]];
-            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > (float)CHEAP) v->kind = PLACE_MEMORY;
+            if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > (float)CHEAP) v->kind = PLACE_MEMORY, v->dear = true;
             times += v->kind == PLACE_LAZY ? v->reads : 1;
             if (v->kind == PLACE_LAZY && v->last > at) at = v->last;
             if (v->kind == PLACE_LAZY) nest = e->nout == 1 ? v->nest : NO_NEST;
@@ -152,10 +161,19 @@ void plan_frame(maker *m, frame *f)
     const kn_jaxpr *j = f->j;
     f->plan = KN_NEWN(&m->temp, var_plan, j->nvars);
     if (!MAKER_TRY_MEM(m, f->plan)) return;
-    for (uint32_t v = 0; v < j->nvars; v++) f->plan[v] = (var_plan){.kind = PLACE_MEMORY, .last = -1, .def = UINT32_MAX, .nest = NO_NEST};
+    for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].def = UINT32_MAX;
     forced(f);
-    forward(m, f);
-    backward(m, f);
+    find_rows(m, f);
+    if (m->status != KILN_OK) return;
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t v = 0; v < j->nvars; v++) {
+            var_plan *p = &f->plan[v];
+            p->kind = PLACE_MEMORY, p->last = NO_NEST, p->reads = 0, p->nest = NO_NEST;
+        }
+        forward(m, f, round > 0);
+        backward(m, f);
+    }
+    choose_hosts(m, f);
 }
 
 /* Walks the lazy values below `value`. `want` 0: does it read var at all; 1: only at its own index. */

@@ -169,6 +169,7 @@ static void statement(printer *p, const kn_linst *in)
         break;
     case KN_L_WHILE:
         kn_text_add(&p->t, "while");
+        if (r->steps) kn_text_printf(&p->t, " steps %u", r->steps);
         carries(p, r, 0);
         block(p, &r->blocks[0]);
         kn_text_add(&p->t, " do");
@@ -251,6 +252,7 @@ static void statements(printer *p, const kn_lblock *b)
             operand(p, in->a, false);
             kn_text_add(&p->t, "] = ");
             operand(p, in->b, false);
+            if (in->index) kn_text_printf(&p->t, " ahead %u", in->index);
             break;
         case KN_L_SWAP:
             kn_text_printf(&p->t, "swap %s, %s", slot_name(p, in->slot), slot_name(p, in->slot2));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dynamic_update_slice: a store of the update alone, where the array that it changes is needed by nobody else; otherwise the
- * array is copied first, and the copy counted. */
+ * array is copied first, and the copy counted. Rows may have been written before (row.c). */
 #include "loop/maker.h"
 
-/* Clamped start indices, i64. */
-static void starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at)
+void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at)
 {
     for (uint32_t d = 0; d < x.rank; d++) {
         kn_lv v = scalar_of(m, f, e->in[2 + d]);
@@ -64,7 +63,11 @@ void emit_update(maker *m, frame *f, const kn_eqn *e)
         m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "dynamic_update_slice of rank %u; at most %d dimensions are compiled", x.rank, MAX_RANK);
         return;
     }
-    starts(m, f, e, x, u, at);
+    if (row_is_written(f, f->pos)) {
+        put_memory(m, f, e->out[0], f->at[e->in[0]]->slot);
+        return;
+    }
+    update_starts(m, f, e, x, u, at);
     if (m->status != KILN_OK) return;
     if (small(m, x)) {
         update_registers(m, f, e, x, u, at);

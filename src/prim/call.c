@@ -98,9 +98,12 @@ kiln_status kn_policy_text(kiln_ctx *ctx, kn_arena *arena, const char *const *sa
             KILN_TRY_MEM(ctx, *out = kn_arena_printf(arena, "%s_saveable", one[i]));
             return KILN_OK;
         }
+    if (n == 1 && (strcmp(saved[0], "log") == 0 || strcmp(saved[0], "root") == 0))
+        return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' divides the loops of a whole program: kiln_prog_checkpoint, or the word checkpoint:%s", saved[0], saved[0]);
     for (uint32_t i = 0; i < n && names; i++) {
-        if (strcmp(saved[i], "nothing") == 0 || strcmp(saved[i], "everything") == 0 || strcmp(saved[i], "log") == 0)
-            return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' stands alone, not among %u", saved[i], n);
+        static const char *const alone[] = {"nothing", "everything", "root", "log"};
+        for (size_t k = 0; k < 4 && n > 1; k++)
+            if (strcmp(saved[i], alone[k]) == 0) return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' stands alone, not among %u", saved[i], n);
         if (!saved[i][0] || strpbrk(saved[i], ",()"))
             return kn_fail(ctx, KILN_INVALID, "checkpoint: '%s' is no name; accepted: text without commas and brackets", saved[i]);
         if (strcmp(saved[i], "dots") == 0) dots = true;

@@ -27,6 +27,9 @@ static const kn_param_spec while_params[] = {
     {"body_nconsts", KN_P_INT, 0},
     {"cond_jaxpr", KN_P_JAXPR, KN_PARAM_FIRST},
     {"cond_nconsts", KN_P_INT, 0},
+    {"lanes", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"max_trips", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
+    {"record", KN_P_NONE, KN_PARAM_OPTIONAL | KN_PARAM_HIDE_NONE},
 };
 
 kn_while_parts kn_while_parts_of(const kn_eqn *e)
@@ -77,12 +80,37 @@ void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_const
     params[WHILE_BODY_CONSTS] = KN_INT(body_consts);
     params[WHILE_COND] = KN_JAXPR(cond);
     params[WHILE_COND_CONSTS] = KN_INT(cond_consts);
+    for (uint32_t i = KN_WHILE_LANES; i < KN_WHILE_PARAMS; i++) params[i] = KN_NONE;
+}
+
+void kn_while_keep(kn_param *params, const kn_eqn *like)
+{
+    for (uint32_t i = KN_WHILE_LANES; i < KN_WHILE_PARAMS; i++) params[i] = like->params[i];
+}
+
+bool kn_while_record(const char *name) { return strcmp(name, "root") == 0 || strcmp(name, "log") == 0 || strcmp(name, "all") == 0; }
+
+/* What is said beside the bodies. A number of bytes as record: the loop is itself a way back. */
+static kiln_status check_said(const kn_typing *t)
+{
+    const kn_param *lanes = &t->params[KN_WHILE_LANES], *most = &t->params[KN_WHILE_MAX_TRIPS], *record = &t->params[KN_WHILE_RECORD];
+    if (lanes->kind == KN_P_INT && lanes->i < 0) return kn_fail(t->ctx, KILN_INVALID, "while: lanes is %lld; accepted: 0 or more", (long long)lanes->i);
+    if (most->kind == KN_P_INT && most->i < 0)
+        return kn_fail(t->ctx, KILN_INVALID, "while: max_trips is %lld; accepted: 0 or more", (long long)most->i);
+    if (record->kind == KN_P_NONE || (record->kind == KN_P_INT && record->i >= 0)) return KILN_OK;
+    if (record->kind != KN_P_TEXT || !kn_while_record(record->text))
+        return kn_fail(t->ctx, KILN_INVALID, "while: record is %s%s%s; accepted: root, log or all", record->kind == KN_P_TEXT ? "'" : "",
+                       record->kind == KN_P_TEXT ? record->text : "no name", record->kind == KN_P_TEXT ? "'" : "");
+    if (most->kind != KN_P_INT)
+        return kn_fail(t->ctx, KILN_INVALID, "while: record=%s needs max_trips, about how many trips there are at most", record->text);
+    return KILN_OK;
 }
 
 static kiln_status type_while(kn_typing *t)
 {
     const kn_jaxpr *cond, *body;
     int64_t nc, nb;
+    KILN_TRY(check_said(t));
     KILN_TRY(kn_typing_jaxpr(t, WHILE_COND, &cond));
     KILN_TRY(kn_typing_jaxpr(t, WHILE_BODY, &body));
     KILN_TRY(kn_typing_int(t, WHILE_COND_CONSTS, &nc));
@@ -109,7 +137,7 @@ static void release(kiln_array **v, uint32_t n)
     for (uint32_t i = 0; i < n; i++) kiln_array_release(v[i]), v[i] = NULL;
 }
 
-static kiln_status trips(kn_eval *ev, const kn_while_parts *p, kiln_array **cond_args, kiln_array **body_args, kiln_array **next, uint32_t n)
+static kiln_status trips(kn_eval *ev, const kn_while_parts *p, uint64_t lanes, kiln_array **cond_args, kiln_array **body_args, kiln_array **next, uint32_t n)
 {
     for (;;) {
         if (ev->stop && *ev->stop) return kn_fail(ev->ctx, KILN_CANCELLED, "stopped on request inside a while");
@@ -118,7 +146,8 @@ static kiln_status trips(kn_eval *ev, const kn_while_parts *p, kiln_array **cond
         bool more = *(const unsigned char *)go->data != 0;
         kiln_array_release(go);
         if (!more) return KILN_OK;
-        ev->ctx->lane_steps++;
+        ev->ctx->trips += lanes > 0;
+        ev->ctx->lane_steps += lanes;
         KILN_TRY(ev->run(ev, p->body, body_args, next));
         for (uint32_t i = 0; i < n; i++) {
             kiln_array_release(carry[i]);
@@ -139,7 +168,8 @@ static kiln_status eval_while(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, k
     for (uint32_t i = 0; i < c; i++) cond_args[i] = in[i];
     for (uint32_t i = 0; i < b; i++) body_args[i] = in[c + i];
     for (uint32_t i = 0; i < n; i++) cond_args[c + i] = body_args[b + i] = kiln_array_retain(in[c + b + i]);
-    kiln_status s = trips(ev, &p, cond_args, body_args, body_args + b + n, n);
+    const kn_param *lanes = &e->params[KN_WHILE_LANES];
+    kiln_status s = trips(ev, &p, lanes->kind == KN_P_INT ? (uint64_t)lanes->i : 1, cond_args, body_args, body_args + b + n, n);
     if (s == KILN_OK) {
         release(out, n);
         for (uint32_t i = 0; i < n; i++) out[i] = body_args[b + i];
@@ -207,6 +237,7 @@ static kiln_status jvp_while(KN_JVP_ARGS)
     KILN_TRY(l.status);
     kn_param params[KN_WHILE_PARAMS];
     kn_while_params(params, cond, c, body, nb + nbt);
+    kn_while_keep(params, e);
     KILN_TRY(kn_build_eqn(b, e->prim, params, in, at, out, n + nt));
     memcpy(y, out, n * sizeof *y);
     nt = n;

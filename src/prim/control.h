@@ -27,9 +27,14 @@ kn_scan_parts kn_scan_parts_of(const kn_eqn *e);
  * those of `like`, whose primitive's parameters `params` has room for. */
 kiln_status kn_scan_params(kiln_ctx *ctx, kn_arena *arena, const kn_eqn *like, const kn_jaxpr *body, const uint32_t n[3], uint32_t ys,
                            kn_param *params);
-enum { KN_SCAN_PARAMS = 10, KN_WHILE_PARAMS = 4 };
+enum { KN_SCAN_PARAMS = 10, KN_WHILE_PARAMS = 7 };
 void kn_scan_plain(int64_t length, bool reverse, kn_param *params); /* fills what kn_scan_params takes from `like` */
 void kn_while_params(kn_param *params, const kn_jaxpr *cond, uint32_t cond_consts, const kn_jaxpr *body, uint32_t body_consts);
+/* The rest of the parameters: how many lanes a trip steps, how many trips there may be, what the way back keeps. Those of `like`, or: */
+enum { KN_WHILE_LANES = 4, KN_WHILE_MAX_TRIPS, KN_WHILE_RECORD };
+void kn_while_keep(kn_param *params, const kn_eqn *like);
+/* What the way back keeps may be said as `root`, `log` or `all` of so many trips. */
+bool kn_while_record(const char *name);
 
 /* A body whose arguments, which come in groups of these sizes, stand in another order of the groups: turn[k] is the group that
  * comes k-th. */
@@ -44,7 +49,8 @@ kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *bod
 kiln_status kn_transpose_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
                                kn_atom *ct_in);
 
-int64_t kn_while_slots(double bytes); /* snapshots of a state of so many bytes that the way back keeps */
+/* How many states of so many bytes the way back through a while keeps, and in how many sweeps it goes (may be NULL). */
+int64_t kn_while_slots(const kn_eqn *e, double bytes, int *sweeps);
 
 /* The policy of a remat2, as JAX names it: what may be saved is one of nothing, everything, dots; or names, which dots may stand
  * among. */

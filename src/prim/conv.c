@@ -7,6 +7,7 @@
 #include "prim/batch.h"
 #include "prim/common.h"
 #include "prim/conv.h"
+#include "prim/dot.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 #include "rt/dot.h"
@@ -103,7 +104,7 @@ static kiln_status type_conv(kn_typing *t)
     KILN_TRY(kn_typing_same_dtype(t, 0, 1));
     KILN_TRY(check_params(t, &c));
     if (!kn_is_none(&t->params[CONV_PREFERRED])) KILN_TRY(kn_typing_dtype(t, CONV_PREFERRED, &result));
-    if (kiln_dtype_kind(result) != kiln_dtype_kind(a.dtype))
+    if (!kn_product_kinds(kiln_dtype_kind(a.dtype), kiln_dtype_kind(result)))
         return kn_fail(t->ctx, KILN_DTYPE, "conv_general_dilated: preferred_element_type %s does not fit %s", kiln_dtype_name(result), kn_type_show(a).s);
     int64_t batch = a.dims[c.spec[0][0]], feature = a.dims[c.spec[0][1]], out = b.dims[c.spec[1][0]], in = b.dims[c.spec[1][1]];
     bool good = c.batches >= 1 && c.features >= 1 && (c.batches == 1 || c.features == 1);
@@ -369,6 +370,7 @@ KILN_PRIM(conv_general_dilated) = {
     .jvp = kn_jvp_bilinear,
     .transpose = transpose_conv,
     .lower_complex = lower_complex_conv,
+    .lower_mixed = kn_lower_mixed_product,
     .batch = batch_conv,
     .sample = kn_sample_conv,
     .doc = "Convolution (the kernel is not flipped) with strides, padding, dilation of both operands, groups of features or batches.",

@@ -68,12 +68,12 @@ static kiln_status check_dims(const kn_typing *t)
 static kiln_status type_dot(kn_typing *t)
 {
     KILN_TRY(kn_typing_out(t, 1));
-    KILN_TRY(kn_typing_kinds(t, 0, "iufc"));
+    KILN_TRY(kn_typing_kinds(t, 0, "biufc"));
     KILN_TRY(kn_typing_same_dtype(t, 0, 1));
     KILN_TRY(check_dims(t));
     kiln_dtype result = t->in[0].dtype;
     if (!kn_is_none(&t->params[DOT_PREFERRED])) KILN_TRY(kn_typing_dtype(t, DOT_PREFERRED, &result));
-    if (kiln_dtype_kind(result) != kiln_dtype_kind(t->in[0].dtype))
+    if (!kn_product_kinds(kiln_dtype_kind(t->in[0].dtype), kiln_dtype_kind(result)))
         return kn_fail(t->ctx, KILN_DTYPE, "dot_general: preferred_element_type %s does not fit %s", kiln_dtype_name(result),
                        kn_type_show(t->in[0]).s);
     kn_dot_dims d = read_dims(&t->params[DOT_DIMENSIONS]);
@@ -89,6 +89,27 @@ static kiln_status type_dot(kn_typing *t)
             if (!taken) dims[k++] = t->in[side].dims[x];
         }
     return KILN_OK;
+}
+
+bool kn_product_kinds(char operands, char result)
+{
+    return operands == result || (strchr("biu", operands) && strchr("iuf", result));
+}
+
+kiln_status kn_lower_mixed_product(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    enum { MOST = 16 };
+    kn_param params[MOST];
+    kn_atom in[2];
+    kn_low l = {b, KILN_OK};
+    kiln_dtype result = kn_out_type(j, e, 0).dtype, sums = result == KILN_BOOL ? KILN_I32 : result == KILN_F16 || result == KILN_BF16 ? KILN_F32 : result;
+    (void)r;
+    for (uint32_t i = 0; i < e->prim->nparams && i < MOST; i++)
+        params[i] = strcmp(e->prim->params[i].name, "preferred_element_type") == 0 ? KN_DTYPE(sums) : e->params[i];
+    for (int s = 0; s < 2; s++) in[s] = kn_low_convert(&l, x[s], sums);
+    y[0] = kn_low_op(&l, e->prim, params, in, 2);
+    y[0] = kn_low_convert(&l, y[0], result); /* to bool: not 0 */
+    return l.status;
 }
 
 static kiln_status eval_dot(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
@@ -229,8 +250,9 @@ KILN_PRIM(dot_general) = {
     .jvp = kn_jvp_bilinear,
     .transpose = transpose_dot,
     .lower_complex = kn_lower_complex_dot,
+    .lower_mixed = kn_lower_mixed_product,
     .batch = batch_dot,
     .sample = kn_sample_dot,
     .doc = "Products of two arrays summed over the contracting dimensions, in the documented order; f16, bf16 and f32 accumulate in "
-           "f32.",
+           "f32. Integers and bools are converted first where the result is of another kind; a bool result is the or of ands.",
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prim/formula.h"
 
+#include "prim/control.h"
+
 enum { MOST = 16 }; /* operands of a formula's branch; constants and carries of a loop */
 
 static kiln_dtype computed_in(kiln_dtype d) { return d == KILN_F16 || d == KILN_BF16 ? KILN_F32 : d; }
@@ -123,7 +125,7 @@ void kn_formula_iterate(formula *f, int most, kn_atom active, const kn_atom *con
     formula cond = inner(f, &cond_build);
     inputs(&cond, f, first, OWN + n, in);
     kn_atom more = both(&cond, kn_low2(&cond.l, &kn_prim_gt, in[TRIPS], kn_low_num(&cond.l, KILN_I32, 0)), kn_formula_any(&cond, in[ACTIVE]));
-    kn_param params[] = {KN_NONE, KN_INT(nconsts), KN_JAXPR(finish(&cond, &more, 1)), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS] = {KN_NONE, KN_INT(nconsts), KN_JAXPR(finish(&cond, &more, 1)), KN_INT(0), KN_INT(0)};
     f->l.status = cond.l.status;
     formula body = inner(f, &body_build);
     inputs(&body, f, init, nconsts + OWN + n, in);

@@ -78,7 +78,7 @@ kn_atom kn_low_iota(kn_low *l, kiln_type t, uint32_t axis)
 kiln_status kn_low_inline(kn_build *b, const kn_jaxpr *body, const kn_eqn *call, const kn_atom *args, kn_atom *out)
 {
     kn_atom *map = KN_NEWN(&b->prog->arena, kn_atom, body->nvars);
-    KILN_TRY_MEM(b->ctx, map);
+    KILN_TRY_MEM(b->ctx, map && kn_build_reserve(b, body->nvars, body->neqns));
     KILN_TRY(kn_build_consts(b, body, map));
     for (uint32_t i = body->nconsts; i < body->nin; i++) map[body->in[i]] = args[i - body->nconsts];
     uint32_t scope = b->scope;

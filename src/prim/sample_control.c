@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sample rules of primitives with bodies. Bodies add, multiply and compare, so that values move from trip to trip. */
 #include "prim/common.h"
+#include "prim/control.h"
 #include "prim/lowering.h"
 #include "prim/sample.h"
 
@@ -117,7 +118,11 @@ kiln_status kn_sample_while(kn_sample *s)
         if (i == 0) kn_scalar_store(index, s->in[0]->data, 0, (kn_scalar){.i = kn_sample_between(s, -1, 5)});
         if (i == 2) kn_scalar_store(index, s->in[2]->data, 0, (kn_scalar){.i = 0});
     }
-    return kn_sample_emit(s, (kn_param[]){KN_JAXPR(body), KN_INT(1), KN_JAXPR(cond), KN_INT(1)}, x, n + 2, n);
+    static const char *const records[] = {"root", "log", "all"};
+    kn_param params[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(1), KN_JAXPR(cond), KN_INT(1)};
+    if (kn_sample_below(s, 2)) params[KN_WHILE_MAX_TRIPS] = KN_INT(kn_sample_below(s, 7));
+    if (params[KN_WHILE_MAX_TRIPS].kind == KN_P_INT && kn_sample_below(s, 4)) params[KN_WHILE_RECORD] = KN_TEXT(records[kn_sample_below(s, 3)]);
+    return kn_sample_emit(s, params, x, n + 2, n);
 }
 
 kiln_status kn_sample_cond(kn_sample *s)

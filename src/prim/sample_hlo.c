@@ -515,5 +515,6 @@ kiln_status kn_sample_conv(kn_sample *s)
     kn_param record = {.kind = KN_P_RECORD, .n = 3, .items = lists, .name = "ConvDimensionNumbers", .keys = keys};
     kn_param params[] = {KN_INT(batches), record,  KN_INT(features), KN_INTS(n, w.base),     KN_NONE,
                          KN_TUPLE(n, w.pairs), KN_NONE, KN_NONE,  KN_INTS(n, w.dilation), KN_INTS(n, w.stride)};
+    if (strchr("iu", kiln_dtype_kind(d)) && kn_sample_below(s, 3) == 0) params[7] = KN_DTYPE(KILN_F32);
     return kn_sample_emit(s, params, x, 2, 1);
 }

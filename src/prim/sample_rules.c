@@ -371,7 +371,7 @@ kiln_status kn_sample_dot(kn_sample *s)
     kiln_dtype d;
     kn_atom x[2];
     s->tame = kn_sample_below(s, 4) != 0;
-    KILN_TRY(kn_sample_dtype(s, "iufc", &d));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &d));
     for (uint32_t i = 0; i < 8; i++) size[i] = kn_sample_between(s, s->length == 0 ? 0 : 1, 3);
     uint32_t longest = (uint32_t)kn_sample_below(s, nb + nc + 1);
     size[longest] = s->length;
@@ -394,5 +394,6 @@ kiln_status kn_sample_dot(kn_sample *s)
         two[i] = KN_TUPLE(2, pair[i]);
     }
     kn_param preferred = kn_sample_below(s, 2) ? KN_DTYPE(d) : KN_NONE;
+    if (strchr("biu", kiln_dtype_kind(d)) && kn_sample_below(s, 3) == 0) preferred = KN_DTYPE(kn_sample_below(s, 2) ? KILN_F32 : KILN_F64);
     return kn_sample_emit(s, (kn_param[]){KN_TUPLE(2, two), KN_NONE, KN_NONE, preferred}, x, 2, 1);
 }

@@ -18,8 +18,8 @@ static const kn_param_spec scan_params[] = {
     {"jaxpr", KN_P_JAXPR, 0},
     {"length", KN_P_INT, 0},
     {"linear", KN_P_NONE, HIDDEN},
-    {"num_carry", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_INTERNAL},
-    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_INTERNAL},
+    {"num_carry", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_FROM(SCAN_FT_IN)},
+    {"num_consts", KN_P_INT, KN_PARAM_OPTIONAL | KN_PARAM_FROM(SCAN_FT_IN)},
     {"reverse", KN_P_BOOL, 0},
     {"unroll", KN_P_NONE, KN_PARAM_OPTIONAL},
 };
@@ -333,7 +333,7 @@ static kiln_status lower_scan(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     for (uint32_t i = 0; i < e->nout; i++)
         in[k++] = i < p->carries ? x[p->consts + i] : kn_low_fill(&l, kn_out_type(j, e, i), (kn_scalar){.u = 0});
     KILN_TRY(l.status);
-    kn_param params[] = {KN_JAXPR(body), KN_INT(p->consts + p->xs), KN_JAXPR(cond), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(p->consts + p->xs), KN_JAXPR(cond), KN_INT(0)};
     KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, in, k, out, s.n));
     for (uint32_t i = 0; i < e->nout; i++) y[i] = out[1 + i];
     return KILN_OK;

@@ -4,6 +4,7 @@
 #include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/body.h"
+#include "prim/control.h"
 #include "prim/index.h"
 #include "prim/sample.h"
 
@@ -342,7 +343,7 @@ static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     uint32_t nconsts = k;
     KILN_TRY(kn_build_literal(b, KILN_I64, (kn_scalar){.i = 0}, &in[k++]));
     for (uint32_t i = 0; i < n; i++) in[k++] = x[consts + i];
-    kn_param params[] = {KN_JAXPR(body), KN_INT(nconsts), KN_JAXPR(cond), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(nconsts), KN_JAXPR(cond), KN_INT(0)};
     KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, in, k, out, n + 1));
     for (uint32_t i = 0; i < n; i++) y[i] = out[1 + i];
     return KILN_OK;

@@ -439,5 +439,5 @@ KILN_PRIM(top_k) = {
     .batch = kn_batch_dimensions,
     .sample = kn_sample_top_k,
     .doc = "The k greatest elements along a dimension (the last one unless given), greatest first, and their indices; the lower index "
-           "first at a tie, NaN greatest, -0 below 0.",
+           "first at a tie. Floats stand in their total order: -NaN least, -0 below 0, NaN greatest.",
 };

@@ -123,7 +123,10 @@ kiln_status kn_typing_shape(kn_typing *t, uint32_t k, kiln_dtype d, uint32_t ran
 
 kiln_status kn_typing_like(kn_typing *t, uint32_t k, kiln_dtype d, kiln_type shape)
 {
-    KILN_TRY(kn_type_copy(t->ctx, t->arena, shape, &t->out[k]));
+    bool operand = false; /* extents of an operand are shared */
+    for (uint32_t i = 0; i < t->nin && !operand; i++) operand = shape.dims == t->in[i].dims;
+    t->out[k] = shape;
+    if (!operand) KILN_TRY(kn_type_copy(t->ctx, t->arena, shape, &t->out[k]));
     t->out[k].dtype = d;
     return KILN_OK;
 }
@@ -134,18 +137,18 @@ kiln_status kn_typing_broadcast(kn_typing *t, uint32_t from, uint32_t to, kiln_t
     uint32_t first = from;
     for (uint32_t i = from; i < to; i++)
         if (t->in[i].rank && !shape.rank) shape = t->in[i], first = i;
-    KILN_TRY(kn_type_copy(t->ctx, t->arena, shape, common));
-    common->dtype = t->in[from].dtype;
-    int64_t *dims = NULL; /* the arena's copy is ours to write */
-    if (common->rank) KILN_TRY_MEM(t->ctx, dims = kn_arena_copy(t->arena, shape.dims, shape.rank * sizeof *dims));
-    common->dims = dims;
+    *common = (kiln_type){t->in[from].dtype, shape.rank, shape.dims};
+    int64_t *dims = NULL; /* a copy as soon as the extents are those of no operand */
     for (uint32_t i = from; i < to; i++) {
         kiln_type x = t->in[i];
         if (!x.rank) continue;
         bool fits = x.rank == common->rank;
         for (uint32_t d = 0; fits && d < x.rank; d++) {
-            if (dims[d] == 1) dims[d] = x.dims[d];
-            else if (x.dims[d] != dims[d] && x.dims[d] != 1) fits = false;
+            int64_t have = common->dims[d];
+            if (have == x.dims[d] || x.dims[d] == 1) continue;
+            fits = have == 1;
+            if (fits && !dims) KILN_TRY_MEM(t->ctx, common->dims = dims = kn_arena_copy(t->arena, shape.dims, shape.rank * sizeof *dims));
+            if (fits) dims[d] = x.dims[d];
         }
         if (!fits)
             return kn_fail(t->ctx, KILN_SHAPE, "%s: shapes of operands %u and %u do not fit: %s and %s", t->prim->name, first, i,

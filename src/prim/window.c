@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prim/window.h"
 
+#include "prim/control.h"
+
 #include "prims.gen.h"
 
 static bool pairs(const kn_param *p, uint32_t rank)
@@ -196,7 +198,7 @@ static kiln_status looped(kn_low *l, const kn_window_fold *f, int64_t count, kn_
     for (uint32_t i = 0; i < f->ncaptured; i++) in[k++] = f->captured[i];
     KILN_TRY(kn_build_literal(b, KILN_I64, (kn_scalar){.i = 0}, &in[k++]));
     for (uint32_t i = 0; i < f->nacc; i++) in[k++] = acc[i];
-    kn_param params[] = {KN_JAXPR(body), KN_INT(consts), KN_JAXPR(cond), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(consts), KN_JAXPR(cond), KN_INT(0)};
     KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, in, k, out, f->nacc + 1));
     for (uint32_t i = 0; i < f->nacc; i++) acc[i] = out[1 + i];
     return KILN_OK;

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SLEEF's functions by width. Only their addresses are taken, so the declarations here leave the vector types out. */
 #include "rt/math_table.h"
+
+#include "base/cpu.h"
 #include "rt/sleef_names.h"
 
 #include <math.h>
 
 #define FUNCTIONS(X) KN_SLEEF_UNARY(X) KN_SLEEF_BINARY(X)
 
+#if defined(__x86_64__)
 #define DECLARE(f, u)                                                                                                 \
     extern void Sleef_finz_##f##d1_##u##purecfma(void), Sleef_finz_##f##f1_##u##purecfma(void),                        \
         Sleef_finz_##f##d4_##u##avx2(void), Sleef_finz_##f##f8_##u##avx2(void), Sleef_finz_##f##d8_##u##avx512f(void), \
         Sleef_finz_##f##f16_##u##avx512f(void), Sleef_finz_##f##d2_##u##avx2128(void),                                 \
-        Sleef_finz_##f##f4_##u##avx2128(void);
+        Sleef_finz_##f##f4_##u##avx2128(void), Sleef_cinz_##f##d1_##u##purec(void), Sleef_cinz_##f##f1_##u##purec(void), \
+        Sleef_cinz_##f##d2_##u##sse4(void), Sleef_cinz_##f##f4_##u##sse4(void);
+#else
+#define DECLARE(f, u)                                                                                                 \
+    extern void Sleef_finz_##f##d1_##u##purecfma(void), Sleef_finz_##f##f1_##u##purecfma(void),                        \
+        Sleef_finz_##f##d2_##u##advsimd(void), Sleef_finz_##f##f4_##u##advsimd(void);
+#endif
 FUNCTIONS(DECLARE)
 
 /* Forms of one function, in the order of the table. */
@@ -27,20 +36,35 @@ enum {
 };
 _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
 
+#define REMAINDERS [REM_D1] = (kn_function)fmod, [REM_F1] = (kn_function)fmodf
+#if defined(__x86_64__)
+#define PLAIN(f, u)                                                                                                   \
+    [FIRST_##f + D1] = Sleef_cinz_##f##d1_##u##purec, [FIRST_##f + F1] = Sleef_cinz_##f##f1_##u##purec,                \
+    [FIRST_##f + D2] = Sleef_cinz_##f##d2_##u##sse4, [FIRST_##f + F4] = Sleef_cinz_##f##f4_##u##sse4,
 #define COMMON(f, u)                                                                                                  \
     [FIRST_##f + D1] = Sleef_finz_##f##d1_##u##purecfma, [FIRST_##f + F1] = Sleef_finz_##f##f1_##u##purecfma,          \
     [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##avx2128, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##avx2128,            \
     [FIRST_##f + D4] = Sleef_finz_##f##d4_##u##avx2, [FIRST_##f + F8] = Sleef_finz_##f##f8_##u##avx2,
 #define WIDE(f, u)                                                                                                    \
     [FIRST_##f + D8] = Sleef_finz_##f##d8_##u##avx512f, [FIRST_##f + F16] = Sleef_finz_##f##f16_##u##avx512f,
-#define REMAINDERS [REM_D1] = (kn_function)fmod, [REM_F1] = (kn_function)fmodf
 
+static const struct kiln_table v2 = {.fn = {FUNCTIONS(PLAIN) REMAINDERS}};
 static const struct kiln_table v3 = {.fn = {FUNCTIONS(COMMON) REMAINDERS}};
 static const struct kiln_table v4 = {.fn = {FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS}};
+static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_X86_64_V2] = &v2, [KN_X86_64_V3] = &v3, [KN_X86_64_V4] = &v4};
+#else
+#define COMMON(f, u)                                                                                                  \
+    [FIRST_##f + D1] = Sleef_finz_##f##d1_##u##purecfma, [FIRST_##f + F1] = Sleef_finz_##f##f1_##u##purecfma,          \
+    [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##advsimd, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##advsimd,
+
+static const struct kiln_table aarch64 = {.fn = {FUNCTIONS(COMMON) REMAINDERS}};
+static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_AARCH64] = &aarch64};
+#endif
 
 const struct kiln_table *kn_table_for(const char *target)
 {
-    return strcmp(target, "x86-64-v4") == 0 ? &v4 : strcmp(target, "x86-64-v3") == 0 ? &v3 : NULL;
+    const kn_target *t = kn_target_find(target);
+    return t ? tables[t - kn_targets] : NULL;
 }
 
 static int first_of(kn_sop op)
@@ -73,7 +97,11 @@ int kn_table_index(kn_sop op, kiln_dtype d, int lanes)
 
 const unsigned *kn_table_lanes(kn_sop op, kiln_dtype d, const char *target)
 {
-    static const unsigned one[] = {1, 0}, f32[] = {16, 8, 4, 1, 0}, f64[] = {8, 4, 2, 1, 0};
-    if (op == KN_S_rem) return one;
-    return (d == KILN_F64 ? f64 : f32) + (strcmp(target, "x86-64-v4") != 0);
+    static const unsigned one[] = {1, 0}, lanes[] = {16, 8, 4, 2, 1, 0}, f32[] = {16, 8, 4, 1, 0};
+    const kn_target *t = kn_target_find(target);
+    if (op == KN_S_rem || !t) return one;
+    unsigned most = t->vector_bits / (d == KILN_F64 ? 64 : 32);
+    const unsigned *from = d == KILN_F64 ? lanes : f32;
+    while (*from > most) from++;
+    return from;
 }

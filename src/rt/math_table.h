@@ -39,7 +39,7 @@ struct kiln_table {
 
 /* Index of the routine for `lanes` elements of dtype d (KILN_F32 or KILN_F64), or -1. */
 int kn_table_index(kn_sop op, kiln_dtype d, int lanes);
-/* "x86-64-v3" or "x86-64-v4"; NULL when the target is unknown. The table is static. */
+/* Of a target of base/cpu.h; NULL: of another kind of processor. The table is static. */
 const struct kiln_table *kn_table_for(const char *target);
 /* The lane counts that exist, widest first, 0 at the end. */
 const unsigned *kn_table_lanes(kn_sop op, kiln_dtype d, const char *target);

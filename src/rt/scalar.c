@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scalar operations for the interpreter. f32, and 16-bit floats, are computed in float, rounded once per operation. */
 #include "rt/scalar.h"
+#include "base/cpu.h"
 #include "rt/sleef_names.h"
 
 #include <math.h>
 
+/* Processors without a fused multiply-add have functions of their own (docs/targets.md). */
+#if defined(__x86_64__)
+#define CHOOSE(f, form) (kn_cpu_fused() ? Sleef_finz_##f##form##purecfma : Sleef_cinz_##f##form##purec)
+#define PLAIN1(f, u)                                                                                                  \
+    double Sleef_cinz_##f##d1_##u##purec(double);                                                                      \
+    float Sleef_cinz_##f##f1_##u##purec(float);
+#define PLAIN2(f, u)                                                                                                  \
+    double Sleef_cinz_##f##d1_##u##purec(double, double);                                                              \
+    float Sleef_cinz_##f##f1_##u##purec(float, float);
+KN_SLEEF_UNARY(PLAIN1)
+KN_SLEEF_BINARY(PLAIN2)
+#else
+#define CHOOSE(f, form) Sleef_finz_##f##form##purecfma
+#endif
 #define DECLARE1(f, u)                                                                                                \
     double Sleef_finz_##f##d1_##u##purecfma(double);                                                                   \
     float Sleef_finz_##f##f1_##u##purecfma(float);
@@ -51,7 +66,7 @@ kn_sop kn_sop_find(const char *name, size_t n)
         case KN_S_rem: return fn(fmod)(a, b);                                                                          \
         case KN_S_min: return name##_min(a, b);                                                                        \
         case KN_S_max: return name##_max(a, b);                                                                        \
-        case KN_S_fma: return fn(fma)(a, b, c);                                                                        \
+        case KN_S_fma: return kn_cpu_fused() ? fn(fma)(a, b, c) : a * b + c;                                           \
         case KN_S_neg: return -a;                                                                                      \
         case KN_S_abs: return fn(fabs)(a);                                                                             \
         case KN_S_sign: return a > 0 ? 1 : a < 0 ? -1 : a;                                                             \
@@ -83,8 +98,8 @@ kn_sop kn_sop_find(const char *name, size_t n)
 
 #define DOUBLE_FN(name) name
 #define FLOAT_FN(name) name##f
-#define DOUBLE_SLEEF(f, u) Sleef_finz_##f##d1_##u##purecfma
-#define FLOAT_SLEEF(f, u) Sleef_finz_##f##f1_##u##purecfma
+#define DOUBLE_SLEEF(f, u) CHOOSE(f, d1_##u)
+#define FLOAT_SLEEF(f, u) CHOOSE(f, f1_##u)
 FLOAT_OPS(double, f64, DOUBLE_FN, fma, DOUBLE_SLEEF)
 FLOAT_OPS(float, f32, FLOAT_FN, fmaf, FLOAT_SLEEF)
 

@@ -5,13 +5,13 @@
 
 static uint64_t code32(uint32_t bits, kn_sort_order order)
 {
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return UINT32_MAX;
+    if (order == KN_SORT_KEYS && (bits & 0x7fffffffu) > 0x7f800000u) return UINT32_MAX;
     if (order == KN_SORT_KEYS && bits == 0x80000000u) bits = 0;
     return bits ^ (bits >> 31 ? UINT32_MAX : 0x80000000u);
 }
 static uint64_t code64(uint64_t bits, kn_sort_order order)
 {
-    if ((bits & INT64_MAX) > 0x7ff0000000000000u) return UINT64_MAX;
+    if (order == KN_SORT_KEYS && (bits & INT64_MAX) > 0x7ff0000000000000u) return UINT64_MAX;
     if (order == KN_SORT_KEYS && bits == (uint64_t)INT64_MIN) bits = 0;
     return bits ^ (bits >> 63 ? UINT64_MAX : (uint64_t)INT64_MIN);
 }

@@ -13,7 +13,7 @@ typedef struct kn_sort_item {
     int64_t place;
 } kn_sort_item;
 
-/* KEYS: numbers as usual with -0 equal to 0, every NaN equal and last. TOTAL: the same, but -0 below 0. */
+/* KEYS: numbers as usual with -0 equal to 0, every NaN equal and last. TOTAL: -NaN, -infinity, .. -0, 0, .. infinity, NaN. */
 typedef enum kn_sort_order { KN_SORT_KEYS, KN_SORT_TOTAL } kn_sort_order;
 
 /* Codes of elements at start + place * step, for the places that the items hold; `flip` turns the order round. Real types. */

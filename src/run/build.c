@@ -87,7 +87,7 @@ static kiln_status generate(kiln_ctx *ctx, const kn_loops *l, const char *target
     kn_codegen_options o = {.target = target, .tier = tier, .want_ir = ir, .want_asm = assembly, .table_index = table_index,
                             .table_lanes = kn_table_lanes};
     KILN_TRY(kn_loops_verify(ctx, l));
-    KILN_TRY(kn_codegen_open(ctx, table));
+    KILN_TRY(kn_codegen_open(ctx, target, table));
     if ((*table)->generate(l, &o, out, error, sizeof error) != 0) return kn_fail(ctx, KILN_COMPILE, "code generation: %s", error);
     return KILN_OK;
 }
@@ -247,6 +247,7 @@ static void count(kiln_ctx *ctx, const kiln_exec_info *i)
     c->scalar_calls += i->scalar_calls;
     c->code_bytes += i->code_bytes;
     c->scratch_bytes += i->scratch_bytes;
+    c->record_bytes += i->record_bytes;
 }
 
 static kiln_status image_of(kiln_ctx *ctx, kn_arena *arena, const kn_loops *l, const kn_codegen_result *code, const kiln_exec_info *info,
@@ -279,8 +280,8 @@ static kiln_status load(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s,
     kn_image image;
     kn_arena_init(&temp, &ctx->alloc);
     kiln_status status = image_of(ctx, &temp, l, code, info, o->share, &image);
-    if (status == KILN_OK) status = kn_exec_load(ctx, &image, s, o->target, o->donated, out);
-    if (status == KILN_OK) count(ctx, &(*out)->info);
+    if (status == KILN_OK && out) status = kn_exec_load(ctx, &image, s, o->target, o->donated, out);
+    if (status == KILN_OK) count(ctx, out ? &(*out)->info : &image.info);
     if (status == KILN_OK && o->cached) kn_cache.keep(o->cached, &image);
     kn_arena_fini(&temp);
     return status;
@@ -292,7 +293,7 @@ kiln_status kn_exec_build(kiln_ctx *ctx, const kn_loops *l, const kn_signature *
     kiln_exec_info i = *info;
     const kn_codegen *table;
     kn_codegen_result code;
-    *out = NULL;
+    if (out) *out = NULL;
     i.tier = o->tier >= 0 ? o->tier : kn_tier_of(l);
     double start = kn_now_ms();
     KILN_TRY(generate(ctx, l, o->target, i.tier, o->dump, o->dump, &table, &code));
@@ -331,6 +332,7 @@ kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const
     kn_resolved r;
     *out = NULL;
     KILN_TRY(kn_compile_resolve(ctx, opts, &r));
+    KILN_TRY(kn_runs_here(ctx, r.o.target));
     kn_arena temp;
     kn_arena_init(&temp, &ctx->alloc);
     kiln_type *types = KN_NEWN(&temp, kiln_type, l->n_inputs + l->n_outputs);

@@ -3,17 +3,21 @@
 #define _GNU_SOURCE /* dladdr */
 #include "run/codegen.h"
 
+#include "base/cpu.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define MODULE "libkiln-llvm.so"
+/* Of processors of this kind, and of another one. */
+enum { NATIVE, FOREIGN, MODULES };
+static const char *const names[MODULES] = {"libkiln-llvm.so", "libkiln-llvm-aarch64.so"};
 
 static struct {
     pthread_mutex_t lock;
-    const kn_codegen *table; /* once found */
+    const kn_codegen *table[MODULES]; /* once found */
 } module = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The folder of a file's path, without its last slash; empty when it has none. */
@@ -45,58 +49,61 @@ static const kn_codegen *open_file(const char *path, unsigned *other)
     return t;
 }
 
-static const kn_codegen *open_in(const char *folder, const char *below, unsigned *other)
+static const kn_codegen *open_in(const char *folder, const char *below, const char *name, unsigned *other)
 {
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s%s/" MODULE, folder, below);
+    int n = snprintf(path, sizeof path, "%s%s/%s", folder, below, name);
     return *folder && n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0 ? open_file(path, other) : NULL;
 }
 
 /* Beside the file, where a build puts programs of tests, and where an installation has modules. */
-static const kn_codegen *open_near(char *file, unsigned *other)
+static const kn_codegen *open_near(char *file, const char *name, unsigned *other)
 {
     static const char *const below[] = {"", "/..", "/kiln", "/../lib/kiln", "/../lib"};
     const kn_codegen *t = NULL;
     folder_of(file);
-    for (size_t i = 0; i < sizeof below / sizeof *below && !t; i++) t = open_in(file, below[i], other);
+    for (size_t i = 0; i < sizeof below / sizeof *below && !t; i++) t = open_in(file, below[i], name, other);
     return t;
 }
 
-static const kn_codegen *open_module(const char *lib_dir, unsigned *other)
+static const kn_codegen *open_module(const char *lib_dir, const char *name, unsigned *other)
 {
     char path[PATH_MAX];
-    if (*lib_dir) return open_in(lib_dir, "", other);
+    if (*lib_dir) return open_in(lib_dir, "", name, other);
     const kn_codegen *t = NULL;
     Dl_info info;
     if (dladdr((void *)&module, &info) && info.dli_fname) {
         snprintf(path, sizeof path, "%s", info.dli_fname);
-        t = open_near(path, other);
+        t = open_near(path, name, other);
     }
     ssize_t n = t ? 0 : readlink("/proc/self/exe", path, sizeof path - 1);
     if (n > 0) {
         path[n] = 0;
-        t = open_near(path, other);
+        t = open_near(path, name, other);
     }
-    return t ? t : open_file(MODULE, other);
+    return t ? t : open_file(name, other);
 }
 
-static kiln_status open_locked(kiln_ctx *ctx)
+static kiln_status open_locked(kiln_ctx *ctx, int kind)
 {
     unsigned other = 0;
-    module.table = open_module(ctx->lib_dir, &other);
-    if (module.table) return KILN_OK;
+    const char *name = names[kind];
+    module.table[kind] = open_module(ctx->lib_dir, name, &other);
+    if (module.table[kind]) return KILN_OK;
     if (other)
         return kn_fail(ctx, KILN_COMPILE, "the code generator found is of another version of Kiln (%u, not %u)", other, (unsigned)KN_CODEGEN_ABI);
     const char *why = dlerror();
-    return kn_fail(ctx, KILN_COMPILE, "the code generator " MODULE " is not found%s%s%s%s; accepted: beside the program or library, "
-                   "or in the folder that KILN_LIBDIR names", *ctx->lib_dir ? " in " : "", ctx->lib_dir, why ? ": " : "", why ? why : "");
+    return kn_fail(ctx, KILN_COMPILE, "the code generator %s is not found%s%s%s%s; accepted: beside the program or library, "
+                   "or in the folder that KILN_LIBDIR names", name, *ctx->lib_dir ? " in " : "", ctx->lib_dir, why ? ": " : "", why ? why : "");
 }
 
-kiln_status kn_codegen_open(kiln_ctx *ctx, const kn_codegen **out)
+kiln_status kn_codegen_open(kiln_ctx *ctx, const char *target, const kn_codegen **out)
 {
+    const kn_target *t = kn_target_find(target);
+    int kind = !t || kn_target_is_native(t) ? NATIVE : FOREIGN;
     pthread_mutex_lock(&module.lock);
-    kiln_status status = module.table ? KILN_OK : open_locked(ctx);
-    *out = module.table;
+    kiln_status status = module.table[kind] ? KILN_OK : open_locked(ctx, kind);
+    *out = module.table[kind];
     pthread_mutex_unlock(&module.lock);
     return status;
 }

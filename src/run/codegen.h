@@ -8,11 +8,11 @@
 
 /* Differs wherever module and library would read the same loops differently. */
 #define KN_CODEGEN_ABI                                                                             \
-    ((uint32_t)((((2 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
+    ((uint32_t)((((3 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
                 (unsigned)KN_N_SOPS * 4 + (unsigned)KILN_N_DTYPES))
 
 typedef struct kn_codegen_options {
-    const char *target; /* "x86-64-v3", "x86-64-v4" */
+    const char *target; /* base/cpu.h */
     int tier;           /* 0 or 2 */
     bool want_ir, want_asm;
     /* Index into the call table of function `op` on `lanes` elements of dtype, or -1; and the lane counts that exist, widest
@@ -38,7 +38,8 @@ typedef struct kn_codegen {
 
 typedef const kn_codegen *(*kn_codegen_getter)(void);
 
-/* Opens the module once a process. Errors: KILN_COMPILE it is not there, or is of another version. Threads: any. */
-kiln_status kn_codegen_open(kiln_ctx *ctx, const kn_codegen **out);
+/* Opens the module that makes code for a target, once a process: libkiln-llvm.so for processors of this kind, libkiln-llvm-NAME.so for
+ * others. Errors: KILN_COMPILE it is not there, or is of another version. Threads: any. */
+kiln_status kn_codegen_open(kiln_ctx *ctx, const char *target, const kn_codegen **out);
 
 #endif

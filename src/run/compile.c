@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Program to executable: options, then lowering, optimisation, loops, code. */
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/fpmode.h"
 #include "ir/size.h"
@@ -29,9 +30,8 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
     if (opts) memcpy(&o, opts, opts->size && opts->size < sizeof o ? opts->size : sizeof o);
     if (!o.target) o.target = ctx->target;
     if (o.tier < 0) o.tier = ctx->tier;
-    bool v4 = strcmp(o.target, "x86-64-v4") == 0;
-    if (!v4 && strcmp(o.target, "x86-64-v3") != 0)
-        return kn_fail(ctx, KILN_INVALID, "compile: target '%s'; accepted: x86-64-v3, x86-64-v4", o.target);
+    const kn_target *target = kn_target_find(o.target);
+    if (!target) return kn_fail(ctx, KILN_INVALID, "compile: target '%s'; accepted: " KN_TARGET_NAMES, o.target);
     if (o.tier != -1 && o.tier != 0 && o.tier != 2) return kn_fail(ctx, KILN_INVALID, "compile: tier %d; accepted: 0, 2, -1", o.tier);
     if (!one_of(o.vector_bits, bits))
         return kn_fail(ctx, KILN_INVALID, "compile: vectors of %u bits; accepted: 64, 128, 256, 512, 0", o.vector_bits);
@@ -39,7 +39,7 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
         return kn_fail(ctx, KILN_INVALID, "compile: %d elements in registers; accepted: 0 to %d, -1", o.register_elements, MOST_REGISTERS);
     if (o.register_elements < 0) o.register_elements = 16;
     if (!(o.split_cost >= 0)) return kn_fail(ctx, KILN_INVALID, "compile: loops that cost %g are split; accepted: 0 and more", o.split_cost);
-    unsigned native = v4 ? 512 : 256;
+    unsigned native = target->vector_bits;
     *out = (kn_resolved){.o = o};
     out->loops = (kn_loop_options){.vector_bits = o.vector_bits && o.vector_bits < native ? o.vector_bits : native,
                                    .register_elements = (unsigned)o.register_elements,
@@ -48,6 +48,13 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
                                    .split_cost = o.split_cost,
                                    .donated = o.donated};
     return KILN_OK;
+}
+
+kiln_status kn_runs_here(kiln_ctx *ctx, const char *target)
+{
+    if (kn_cpu_runs(kn_target_find(target))) return KILN_OK;
+    return kn_fail(ctx, KILN_INVALID, "compile: this processor, %s, does not run code for %s; accepted: what `kiln doctor` names and below it, "
+                   "or kiln_cache_warm", kn_cpu_target(), target);
 }
 
 /* ---- program to loops ---- */
@@ -160,6 +167,16 @@ static kiln_status make_loops(compile *c)
     return KILN_OK;
 }
 
+/* What the ways back through while loops keep; loops inside one another keep theirs at the same time. */
+static void add_records(void *ud, const kn_jaxpr *j)
+{
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        const kn_param *record = j->eqns[k].prim->loop == KN_LOOP_WHILE ? kn_param_of(&j->eqns[k], "record") : NULL;
+        if (record && record->kind == KN_P_INT) *(uint64_t *)ud += (uint64_t)record->i;
+        kn_eqn_bodies(&j->eqns[k], add_records, ud);
+    }
+}
+
 /* Each phase up to and including `last`. */
 typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
 
@@ -201,6 +218,7 @@ static kiln_status from_cache(compile *c, kn_cached *k, const kn_signature *s, k
     kn_image image = *kn_cache.image(k);
     kiln_exec_info *i = &image.info;
     i->equations = c->info.equations, i->lowered_ops = c->info.lowered_ops;
+    i->record_bytes = c->info.record_bytes;
     i->lower_ms = c->info.lower_ms, i->optimise_ms = c->info.optimise_ms;
     i->n_scopes = c->optimised->scopes.n;
     i->cache = KILN_CACHE_HIT;
@@ -214,6 +232,7 @@ static kiln_status from_cache(compile *c, kn_cached *k, const kn_signature *s, k
     return KILN_OK;
 }
 
+/* Where out is NULL, what is made goes into the cache and nowhere else. */
 static kiln_status to_exec(compile *c, kiln_exec **out)
 {
     kn_signature s;
@@ -221,23 +240,27 @@ static kiln_status to_exec(compile *c, kiln_exec **out)
     KILN_TRY(signature_of(c, &s));
     c->info.equations = kn_jaxpr_count(c->p->main);
     c->info.lowered_ops = kn_jaxpr_count(c->optimised->main);
+    c->info.record_bytes = 0;
+    add_records(&c->info.record_bytes, c->optimised->main);
     kn_cached *k = c->dump[0] ? NULL : kn_cache.begin(c->ctx, c->optimised, &c->r); /* all stages are to be dumped */
     c->info.cache = k ? KILN_CACHE_MISS : KILN_CACHE_OFF;
     kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated, .share = kn_split_share(&c->r),
                        .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped, .cached = k};
-    kiln_status status = k && kn_cache.image(k) ? from_cache(c, k, &s, out) : KILN_OK;
-    if (status == KILN_OK && !*out) status = make_loops(c);
-    if (status == KILN_OK && !*out) status = kn_exec_build(c->ctx, c->loops, &s, &o, &c->info, out);
+    bool found = k && kn_cache.image(k) && !out;
+    kiln_status status = k && kn_cache.image(k) && out ? from_cache(c, k, &s, out) : KILN_OK;
+    if (out) found = *out != NULL;
+    if (status == KILN_OK && !found) status = make_loops(c);
+    if (status == KILN_OK && !found) status = kn_exec_build(c->ctx, c->loops, &s, &o, &c->info, out);
     kn_cache.end(k);
     return status;
 }
 
-kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, kiln_exec **out)
+static kiln_status compile_program(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, kiln_exec **out)
 {
     compile c;
-    *out = NULL;
     compile_init(&c, ctx, p);
     kiln_status status = kn_compile_resolve(ctx, opts, &c.r);
+    if (status == KILN_OK && out) status = kn_runs_here(ctx, c.r.o.target);
     if (status == KILN_OK) status = dump_begin(&c);
     kn_fpmode mode = kn_fpmode_enter(); /* constants are folded on the way, and printed */
     if (status == KILN_OK) status = to_exec(&c, out);
@@ -245,6 +268,14 @@ kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_o
     compile_fini(&c);
     return status;
 }
+
+kiln_status kiln_compile(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, kiln_exec **out)
+{
+    *out = NULL;
+    return compile_program(ctx, p, opts, out);
+}
+
+kiln_status kn_compile_keep(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts) { return compile_program(ctx, p, opts, NULL); }
 
 /* ---- stages ---- */
 

@@ -42,6 +42,7 @@ size_t kiln_exec_scratch_bytes_at(const kiln_exec *f, int64_t n)
     return fits ? bytes : SIZE_MAX;
 }
 void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out) { *out = f->info; }
+void kiln_run_counts_get(const kiln_ctx *ctx, kiln_run_counts *out) { *out = (kiln_run_counts){ctx->trips, ctx->lane_steps}; }
 const char *kiln_exec_scope(const kiln_exec *f, uint32_t i) { return i < f->info.n_scopes ? f->scopes[i] : ""; }
 
 int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scratch, kiln_call *call)
@@ -111,6 +112,8 @@ static kiln_status run(kiln_ctx *ctx, const kiln_exec *f, void **buffers, void *
     for (uint32_t i = 0; i < f->nout; i++) buffers[f->nin + i] = out[i]->data;
     if (f->sized) buffers[f->nin + f->nout] = &n;
     int status = f->entry(buffers, scratch, &f->table, &call);
+    ctx->trips += call.trips;
+    ctx->lane_steps += call.lane_steps;
     return status == 0 ? KILN_OK : kn_fail(ctx, (kiln_status)status, "call: ended with %s", kiln_status_name((kiln_status)status));
 }
 

@@ -55,7 +55,7 @@ kiln_status kn_exec_load(kiln_ctx *ctx, const kn_image *image, const kn_signatur
 
 struct kn_cached;
 typedef struct kn_build_opts {
-    const char *target; /* "x86-64-v3", "x86-64-v4" */
+    const char *target; /* base/cpu.h */
     int tier;           /* 0, 2, or -1: by cost */
     const bool *donated;
     double share;       /* kn_image.share */
@@ -64,7 +64,7 @@ typedef struct kn_build_opts {
     struct kn_cached *cached; /* keeps what is made; or NULL */
 } kn_build_opts;
 
-/* Loops -> machine code -> executable. `info` holds what is known from before. */
+/* Loops -> machine code -> executable, which is kept in the cache; `out` NULL: only that. `info` holds what is known from before. */
 kiln_status kn_exec_build(kiln_ctx *ctx, const kn_loops *l, const kn_signature *s, const kn_build_opts *o, const kiln_exec_info *info,
                           kiln_exec **out);
 

@@ -7,6 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+enum { MACHINE = EM_X86_64 };
+#else
+enum { MACHINE = EM_AARCH64 };
+#endif
+
 typedef struct loader {
     kiln_ctx *ctx;
     const char *o; /* the object */
@@ -44,7 +50,7 @@ static kiln_status header(loader *l)
     memcpy(&l->head, l->o, sizeof l->head);
     const Elf64_Ehdr *h = &l->head;
     CHECK(l, memcmp(h->e_ident, ELFMAG, SELFMAG) == 0, "no ELF file");
-    CHECK(l, h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64, "not for x86-64");
+    CHECK(l, h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == MACHINE, "not for this processor");
     CHECK(l, h->e_type == ET_REL, "not relocatable");
     CHECK(l, h->e_shentsize == sizeof(Elf64_Shdr) && inside(h->e_shoff, (size_t)h->e_shnum * sizeof(Elf64_Shdr), l->n),
           "a section table outside of the file");
@@ -121,27 +127,93 @@ static kiln_status symbol_place(loader *l, size_t i, size_t *out)
     return KILN_OK;
 }
 
-static kiln_status relocate(loader *l, size_t target, Elf64_Rela r)
+static kiln_status unknown_relocation(loader *l, unsigned type)
 {
-    size_t s, at, wide = ELF64_R_TYPE(r.r_info) == R_X86_64_64 || ELF64_R_TYPE(r.r_info) == R_X86_64_PC64 ? 8 : 4;
-    CHECK(l, inside(r.r_offset, wide, section(l, target).sh_size), "a relocation outside of its section");
-    KILN_TRY(symbol_place(l, ELF64_R_SYM(r.r_info), &s));
-    at = l->place[target] + r.r_offset;
-    uint64_t value = (uint64_t)(uintptr_t)l->code->base + s + (uint64_t)r.r_addend;
-    int64_t relative = (int64_t)(s - at + (uint64_t)r.r_addend), fits = relative;
-    switch (ELF64_R_TYPE(r.r_info)) {
+    return kn_fail(l->ctx, KILN_CORRUPT, "object code: a relocation of type %u", type);
+}
+
+/* Sets what stands at `place`, of a section in which so many bytes follow, to refer to the address `value`. */
+#if defined(__x86_64__)
+static kiln_status refer(loader *l, unsigned type, char *place, uint64_t room, uint64_t value)
+{
+    size_t wide = type == R_X86_64_64 || type == R_X86_64_PC64 ? 8 : 4;
+    int64_t relative = (int64_t)(value - (uint64_t)(uintptr_t)place);
+    CHECK(l, wide <= room, "a relocation outside of its section");
+    switch (type) {
     case R_X86_64_64: break;
     case R_X86_64_PC32:
     case R_X86_64_PLT32:
-        CHECK(l, fits == (int32_t)fits, "a distance of more than 2 GiB");
+        CHECK(l, relative == (int32_t)relative, "a distance of more than 2 GiB");
         value = (uint64_t)relative;
         break;
     case R_X86_64_PC64: value = (uint64_t)relative; break;
     case R_X86_64_32S: CHECK(l, (int64_t)value == (int32_t)value, "an address that does not fit in 32 bits"); break;
-    default: return kn_fail(l->ctx, KILN_CORRUPT, "object code: a relocation of type %u", (unsigned)ELF64_R_TYPE(r.r_info));
+    default: return unknown_relocation(l, type);
     }
-    memcpy(l->code->base + at, &value, wide);
+    memcpy(place, &value, wide);
     return KILN_OK;
+}
+#else
+/* The low 12 bits of an address in the instruction's field of 12 bits at bit 10, in units of the bytes that it moves. */
+static kiln_status low_bits(loader *l, uint32_t *word, uint64_t value, unsigned shift)
+{
+    CHECK(l, (value & ((1u << shift) - 1)) == 0, "an address that is not aligned");
+    *word = (*word & ~(0xfffu << 10)) | (uint32_t)((value & 0xfff) >> shift) << 10;
+    return KILN_OK;
+}
+
+static kiln_status in_word(loader *l, unsigned type, uint64_t at, uint64_t value, uint32_t *word)
+{
+    int64_t relative = (int64_t)(value - at), pages = (int64_t)((value >> 12) - (at >> 12));
+    switch (type) {
+    case R_AARCH64_PREL32:
+        CHECK(l, relative == (int32_t)relative, "a distance of more than 2 GiB");
+        *word = (uint32_t)relative;
+        return KILN_OK;
+    case R_AARCH64_ADR_PREL_PG_HI21:
+        CHECK(l, pages >= -(1 << 20) && pages < 1 << 20, "a distance of more than 4 GiB");
+        *word = (*word & 0x9f00001f) | ((uint32_t)pages & 3) << 29 | ((uint32_t)(pages >> 2) & 0x7ffff) << 5;
+        return KILN_OK;
+    case R_AARCH64_CALL26:
+    case R_AARCH64_JUMP26:
+        CHECK(l, relative % 4 == 0 && relative >= -(1 << 27) && relative < 1 << 27, "a jump of more than 128 MiB");
+        *word = (*word & 0xfc000000) | ((uint32_t)(relative >> 2) & 0x3ffffff);
+        return KILN_OK;
+    case R_AARCH64_ADD_ABS_LO12_NC:
+    case R_AARCH64_LDST8_ABS_LO12_NC: return low_bits(l, word, value, 0);
+    case R_AARCH64_LDST16_ABS_LO12_NC: return low_bits(l, word, value, 1);
+    case R_AARCH64_LDST32_ABS_LO12_NC: return low_bits(l, word, value, 2);
+    case R_AARCH64_LDST64_ABS_LO12_NC: return low_bits(l, word, value, 3);
+    case R_AARCH64_LDST128_ABS_LO12_NC: return low_bits(l, word, value, 4);
+    default: return unknown_relocation(l, type);
+    }
+}
+
+static kiln_status refer(loader *l, unsigned type, char *place, uint64_t room, uint64_t value)
+{
+    bool wide = type == R_AARCH64_ABS64 || type == R_AARCH64_PREL64;
+    uint64_t at = (uint64_t)(uintptr_t)place;
+    uint32_t word;
+    CHECK(l, room >= (wide ? 8 : 4), "a relocation outside of its section");
+    if (wide) {
+        if (type == R_AARCH64_PREL64) value -= at;
+        memcpy(place, &value, sizeof value);
+        return KILN_OK;
+    }
+    memcpy(&word, place, sizeof word);
+    KILN_TRY(in_word(l, type, at, value, &word));
+    memcpy(place, &word, sizeof word);
+    return KILN_OK;
+}
+#endif
+
+static kiln_status relocate(loader *l, size_t target, Elf64_Rela r)
+{
+    size_t s, bytes = section(l, target).sh_size;
+    CHECK(l, r.r_offset <= bytes, "a relocation outside of its section");
+    KILN_TRY(symbol_place(l, ELF64_R_SYM(r.r_info), &s));
+    uint64_t value = (uint64_t)(uintptr_t)l->code->base + s + (uint64_t)r.r_addend;
+    return refer(l, (unsigned)ELF64_R_TYPE(r.r_info), l->code->base + l->place[target] + r.r_offset, bytes - r.r_offset, value);
 }
 
 static kiln_status fill(loader *l)
@@ -195,6 +267,7 @@ static kiln_status map(loader *l)
 static kiln_status protect(loader *l)
 {
     size_t data = l->code->bytes - l->data_start;
+    __builtin___clear_cache(l->code->base, l->code->base + l->data_start);
     if (mprotect(l->code->base, l->data_start, PROT_READ | PROT_EXEC) != 0 ||
         (data && mprotect(l->code->base + l->data_start, data, PROT_READ) != 0))
         return kn_fail(l->ctx, KILN_COMPILE, "the system does not let code be made executable");

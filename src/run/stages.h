@@ -13,6 +13,7 @@ typedef struct kn_resolved {
 } kn_resolved;
 /* Where loops are split sooner than usual, threads are content with less. */
 static inline double kn_split_share(const kn_resolved *r) { return r->o.split_cost / 4; }
+kiln_status kn_runs_here(kiln_ctx *ctx, const char *target); /* KILN_INVALID: not code for this target */
 kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_resolved *out);
 
 /* One stage of a loops program: "llvm", "asm" or "object". Freed with kiln_text_free. */
@@ -21,6 +22,9 @@ kiln_status kn_loops_stage(kiln_ctx *ctx, const kn_loops *l, const kn_resolved *
 /* Compiles loops. Arrays of inputs and outputs are one-dimensional, of the sizes of their slots (a slot that never occurs is
  * an array of no elements); one array a constant. */
 kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const *consts, const kiln_compile_opts *opts, kiln_exec **out);
+
+/* Compiles into the cache and loads nothing: for any target, whether this processor runs it or not. */
+kiln_status kn_compile_keep(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts);
 
 /* "traced", "lowered", "optimised", "loops", "copies" (those that the loops make, each with its reason), "llvm", "asm" */
 kiln_status kn_compile_stage(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *opts, const char *stage, char **text, size_t *n);

@@ -215,7 +215,7 @@ static bool fits_exactly(double v, kiln_dtype d, kn_scalar *out)
     return kind == 'i' && kn_scalar_round(d, *out).i == out->i;
 }
 
-static bool number_fits(double v, kiln_dtype d, kn_scalar *out)
+bool kn_tnumber_fits(double v, kiln_dtype d, kn_scalar *out)
 {
     kn_fpmode mode = kn_fpmode_enter();
     bool fits = fits_exactly(v, d, out);
@@ -228,7 +228,7 @@ kiln_val kn_tval_adopt(kiln_trace *t, const char *op, kiln_val v, kiln_dtype d, 
     const kn_tval *x = kn_tval_of(t, v);
     if (x->kind != KN_T_NUMBER) return v;
     kn_scalar s;
-    if (!number_fits(x->value.f, d, &s)) {
+    if (!kn_tnumber_fits(x->value.f, d, &s)) {
         kn_type_text text;
         kn_tfail(t, KILN_DTYPE, "a number of that type, or kiln_convert on the other operand", site, "%s: %s is no %s", op,
                  kn_tshow(t, v, &text), kiln_dtype_name(d));
@@ -283,6 +283,7 @@ bool kn_tatom(kiln_trace *t, kn_tframe *f, kiln_val v, kn_atom *out)
         s = kn_build_literal(&f->b, x->type.dtype, x->value, out);
         kn_fpmode_leave(mode);
     } else if (x->kind == KN_T_VARIABLE && x->frame == f) *out = x->atom;
+    else if (kn_topen_refused(t, "a body", &v, 1, (kn_site){0})) return false;
     else if (x->kind == KN_T_VARIABLE) s = capture(t, f, v, out);
     else s = kn_fail(t->ctx, KILN_INTERNAL, "a value without a type reached an equation");
     kn_tstatus(t, s, (kn_site){0});
@@ -364,7 +365,7 @@ kiln_val kiln_num(kiln_trace *t, double v)
 kiln_val kiln_scalar_at(kiln_trace *t, kiln_dtype dtype, double v, const char *file, int line)
 {
     kn_scalar s;
-    if (number_fits(v, dtype, &s)) return kn_tval_literal(t, dtype, s);
+    if (kn_tnumber_fits(v, dtype, &s)) return kn_tval_literal(t, dtype, s);
     char number[40];
     kn_double_repr(v, number);
     kn_tfail(t, KILN_DTYPE, "a number of that type", (kn_site){file, line}, "%s is no %s", number, kiln_dtype_name(dtype));

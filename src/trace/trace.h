@@ -13,6 +13,7 @@
 typedef enum kn_tkind { KN_T_BAD, KN_T_NUMBER, KN_T_LITERAL, KN_T_VARIABLE } kn_tkind;
 
 typedef struct kn_tframe kn_tframe;
+typedef struct kn_topen kn_topen;
 
 typedef struct kn_tval {
     kn_tkind kind;
@@ -20,6 +21,7 @@ typedef struct kn_tval {
     kn_scalar value; /* NUMBER (as a double), LITERAL */
     kn_atom atom;    /* VARIABLE, in its frame */
     kn_tframe *frame;
+    kn_topen *open;  /* VARIABLE whose element type is or was not known: see trace_weak.c */
 } kn_tval;
 
 struct kn_tframe {
@@ -55,6 +57,7 @@ struct kiln_trace {
     kiln_diag error;
     const char *place_file; /* set by kiln_place, or NULL */
     kn_loc place;
+    bool takes_open;       /* the equation that is being appended may have operands without a type yet */
     const char *last_file; /* interned as last_file_id */
     uint32_t last_file_id;
 };
@@ -69,6 +72,7 @@ kiln_val kn_tval_literal(kiln_trace *t, kiln_dtype d, kn_scalar value);
 bool kn_tvals_usable(kiln_trace *t, const char *op, const kiln_val *v, uint32_t n, kn_site site);
 /* A number without a type becomes a literal of type d; other values stay. */
 kiln_val kn_tval_adopt(kiln_trace *t, const char *op, kiln_val v, kiln_dtype d, kn_site site);
+bool kn_tnumber_fits(double v, kiln_dtype d, kn_scalar *out);
 /* The operand of an equation of frame f: captures or makes a literal as needed. */
 bool kn_tatom(kiln_trace *t, kn_tframe *f, kiln_val v, kn_atom *out);
 
@@ -83,6 +87,21 @@ const kn_jaxpr *kn_tframe_close(kiln_trace *t, kn_tframe *f, const kiln_val *out
 void kn_tframe_operands(kiln_trace *t, const kn_tframe *f, kn_atom *out);
 /* Usable, and none is a number without a type. */
 bool kn_tvals_typed(kiln_trace *t, const char *op, const char *what, const kiln_val *v, uint32_t n, kn_site site);
+
+/* ---- carries without a type (trace_weak.c): a group of values that will have one type ---- */
+
+kn_topen *kn_topen_new(kiln_trace *t, double number); /* NULL: the trace has failed */
+void kn_topen_join(kiln_trace *t, kn_topen *g, kiln_val v);
+/* Operands of an equation that was appended: its literals in f64 get the group's type. */
+void kn_topen_literals(kiln_trace *t, kn_topen *g, kn_build *b, const kn_atom *in, uint32_t n);
+kn_topen *kn_topen_of(const kiln_trace *t, kiln_val v); /* NULL: its type is known */
+bool kn_topen_known(kn_topen *g);
+kiln_dtype kn_topen_dtype(kn_topen *g);
+/* Operands of one operation on equal types: one group of them, or NULL when their type is known (as by one of them). */
+kn_topen *kn_topen_meet(kiln_trace *t, const kiln_val *v, uint32_t n, kn_site site);
+void kn_topen_close(kiln_trace *t, kn_topen *g, kiln_dtype d, kn_site site); /* its type is d */
+/* Is one of the values without a type yet? That is the error. */
+bool kn_topen_refused(kiln_trace *t, const char *op, const kiln_val *v, uint32_t n, kn_site site);
 
 /* ---- errors (trace.c) ---- */
 

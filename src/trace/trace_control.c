@@ -61,7 +61,7 @@ void kn_tframe_operands(kiln_trace *t, const kn_tframe *f, kn_atom *out)
 
 bool kn_tvals_typed(kiln_trace *t, const char *op, const char *what, const kiln_val *v, uint32_t n, kn_site site)
 {
-    if (!kn_tvals_usable(t, op, v, n, site)) return false;
+    if (!kn_tvals_usable(t, op, v, n, site) || kn_topen_refused(t, op, v, n, site)) return false;
     for (uint32_t i = 0; i < n; i++)
         if (kn_tval_of(t, v[i])->kind == KN_T_NUMBER) {
             kn_type_text text;
@@ -72,15 +72,67 @@ bool kn_tvals_typed(kiln_trace *t, const char *op, const char *what, const kiln_
     return true;
 }
 
-static void types_of(const kiln_trace *t, const kiln_val *v, uint32_t n, kiln_type *out)
+/* Working space of one loop, from the trace's arena. */
+typedef struct loop_space {
+    kiln_type *types;
+    kiln_val *in, *next;
+    kn_topen **open; /* per carry: NULL where it has a type from the start */
+    kiln_val *open_in;
+} loop_space;
+
+/* Types of first carries; the error when one has none and cannot get one. */
+static bool carry_types(kiln_trace *t, const char *op, const kiln_val *v, uint32_t n, loop_space *s, kn_site site)
 {
-    for (uint32_t i = 0; i < n; i++) out[i] = kn_tval_of(t, v[i])->type;
+    if (!kn_tvals_usable(t, op, v, n, site) || kn_topen_refused(t, op, v, n, site)) return false;
+    for (uint32_t i = 0; i < n && !t->failed; i++) {
+        const kn_tval *x = kn_tval_of(t, v[i]);
+        s->types[i] = x->type;
+        if (x->kind == KN_T_NUMBER) s->open[i] = kn_topen_new(t, x->value.f);
+    }
+    return !t->failed;
+}
+
+/* The carries among the inputs of a body. */
+static void open_carries(kiln_trace *t, const loop_space *s, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && !t->failed; i++)
+        if (s->open[i]) kn_topen_join(t, s->open[i], s->open_in[i] = s->in[i]);
+}
+
+static bool space_for(kiln_trace *t, uint32_t n_in, uint32_t n_next, loop_space *s)
+{
+    s->types = KN_NEWN(&t->arena, kiln_type, n_in);
+    s->in = KN_NEWN(&t->arena, kiln_val, n_in);
+    s->next = KN_NEWN(&t->arena, kiln_val, n_next);
+    s->open = KN_NEWN(&t->arena, kn_topen *, n_in);
+    s->open_in = KN_NEWN(&t->arena, kiln_val, n_in);
+    if (s->types && s->in && s->next && s->open && s->open_in) return true;
+    kn_tstatus(t, kn_nomem(t->ctx), (kn_site){0});
+    return false;
+}
+
+/* Carries that begin as numbers, by what they become. */
+static void settle(kiln_trace *t, const char *op, const loop_space *s, uint32_t n, kn_site site)
+{
+    for (uint32_t i = 0; i < n && !t->failed; i++) {
+        if (!s->open[i] || kn_topen_known(s->open[i])) continue;
+        kn_topen_meet(t, (kiln_val[]){s->open_in[i], s->next[i]}, 2, site);
+    }
+    for (uint32_t i = 0; i < n && !t->failed; i++) {
+        if (!s->open[i]) continue;
+        if (kn_topen_known(s->open[i])) s->types[i].dtype = kn_topen_dtype(s->open[i]);
+        else kn_tfail(t, KILN_DTYPE, "kiln_scalar, which gives a number a type", site, "%s: carry %u begins as a number without a type, and nothing gives it one",
+                      op, i);
+    }
 }
 
 /* The next carry must have the carry's types; numbers take them. */
-static void check_next(kiln_trace *t, const char *op, const kiln_type *want, kiln_val *next, uint32_t n, kn_site site)
+static void check_next(kiln_trace *t, const char *op, const loop_space *s, uint32_t n, kn_site site)
 {
+    kiln_type *want = s->types;
+    kiln_val *next = s->next;
     if (!kn_tvals_usable(t, op, next, n, site)) return;
+    settle(t, op, s, n, site);
     for (uint32_t i = 0; i < n && !t->failed; i++) {
         if (want[i].rank == 0) next[i] = kn_tval_adopt(t, op, next[i], want[i].dtype, site);
         const kn_tval *x = kn_tval_of(t, next[i]);
@@ -96,20 +148,10 @@ static void no_results(kiln_val *out, uint32_t n)
     for (uint32_t i = 0; i < n; i++) out[i] = (kiln_val){0};
 }
 
-/* Working space of one loop, from the trace's arena. */
-typedef struct loop_space {
-    kiln_type *types;
-    kiln_val *in, *next;
-} loop_space;
-
-static bool space_for(kiln_trace *t, uint32_t n_in, uint32_t n_next, loop_space *s)
+/* First carries as operands: numbers have the types that the body gave them. */
+static void first_carries(kiln_trace *t, const char *op, const loop_space *s, const kiln_val *init, uint32_t n, kn_atom *out, kn_site site)
 {
-    s->types = KN_NEWN(&t->arena, kiln_type, n_in);
-    s->in = KN_NEWN(&t->arena, kiln_val, n_in);
-    s->next = KN_NEWN(&t->arena, kiln_val, n_next);
-    if (s->types && s->in && s->next) return true;
-    kn_tstatus(t, kn_nomem(t->ctx), (kn_site){0});
-    return false;
+    for (uint32_t i = 0; i < n && !t->failed; i++) kn_tatom(t, t->frame, kn_tval_adopt(t, op, init[i], s->types[i].dtype, site), &out[i]);
 }
 
 /* ---- while ---- */
@@ -117,18 +159,26 @@ static bool space_for(kiln_trace *t, uint32_t n_in, uint32_t n_next, loop_space 
 void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
                    kiln_val *out, const char *file, int line)
 {
+    kiln_while_with_at(t, cond, body, user, init, n_carry, NULL, out, file, line);
+}
+
+void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                        const kiln_loop_opts *opts, kiln_val *out, const char *file, int line)
+{
     kn_site site = {file, line};
+    kiln_loop_opts said = KILN_LOOP_OPTS_INIT;
     loop_space s;
-    if (!kn_tvals_typed(t, "while", "initial carry", init, n_carry, site) || !space_for(t, n_carry, n_carry, &s)) {
+    if (opts) memcpy(&said, opts, opts->size && opts->size < sizeof said ? opts->size : sizeof said);
+    if (t->failed || !space_for(t, n_carry, n_carry, &s) || !carry_types(t, "while", init, n_carry, &s, site)) {
         no_results(out, n_carry);
         return;
     }
-    types_of(t, init, n_carry, s.types);
 
     kn_tframe *fc = kn_tframe_open(t);
     const kn_jaxpr *jc = NULL, *jb = NULL;
     if (fc) {
         kn_tframe_inputs(t, fc, s.types, n_carry, s.in);
+        open_carries(t, &s, n_carry);
         kiln_val go = cond(t, user, s.in);
         if (!t->failed && kn_tvals_typed(t, "while", "condition", &go, 1, site)) {
             kiln_type x = kn_tval_of(t, go)->type;
@@ -140,9 +190,12 @@ void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *us
     }
     kn_tframe *fb = kn_tframe_open(t);
     if (fb) {
+        for (uint32_t i = 0; i < n_carry; i++)
+            if (s.open[i]) s.types[i].dtype = kn_topen_dtype(s.open[i]); /* the condition may have told */
         kn_tframe_inputs(t, fb, s.types, n_carry, s.in);
+        open_carries(t, &s, n_carry);
         body(t, user, s.in, s.next);
-        check_next(t, "while", s.types, s.next, n_carry, site);
+        check_next(t, "while", &s, n_carry, site);
         jb = kn_tframe_close(t, fb, s.next, n_carry, n_carry);
     }
     if (t->failed || !jc || !jb) {
@@ -158,10 +211,79 @@ void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *us
     }
     kn_tframe_operands(t, fc, operands);
     kn_tframe_operands(t, fb, operands + nc);
-    for (uint32_t i = 0; i < n_carry; i++) kn_tatom(t, t->frame, init[i], &operands[nc + nb + i]);
-    kn_named params[] = {{"body_jaxpr", KN_JAXPR(jb)}, {"body_nconsts", KN_INT(nb)}, {"cond_jaxpr", KN_JAXPR(jc)},
-                         {"cond_nconsts", KN_INT(nc)}};
-    kn_temit_atoms(t, "while", params, 4, operands, nc + nb + n_carry, out, n_carry, site);
+    first_carries(t, "while", &s, init, n_carry, operands + nc + nb, site);
+    kn_named params[] = {{"body_jaxpr", KN_JAXPR(jb)}, {"body_nconsts", KN_INT(nb)}, {"cond_jaxpr", KN_JAXPR(jc)}, {"cond_nconsts", KN_INT(nc)},
+                         {"max_trips", said.max_trips ? KN_INT(said.max_trips) : KN_NONE}, {"record", said.record ? KN_TEXT(said.record) : KN_NONE}};
+    kn_temit_atoms(t, "while", params, 6, operands, nc + nb + n_carry, out, n_carry, site);
+}
+
+/* ---- fori ---- */
+
+typedef struct counting {
+    kiln_fori_fn body;
+    void *user;
+    kiln_val hi;
+    kn_site site;
+} counting;
+
+static kiln_val count_below(kiln_trace *t, void *user, const kiln_val *carry)
+{
+    const counting *f = user;
+    return kiln_op2(t, "lt", carry[0], f->hi, f->site.file, f->site.line);
+}
+static void count_body(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next)
+{
+    const counting *f = user;
+    f->body(t, f->user, carry[0], carry + 1, next + 1);
+    next[0] = kiln_op2(t, "add", carry[0], kiln_num(t, 1), f->site.file, f->site.line);
+}
+static void count_slice(kiln_trace *t, void *user, const kiln_val *carry, const kiln_val *x, kiln_val *next, kiln_val *y)
+{
+    (void)x, (void)y;
+    count_body(t, user, carry, next);
+}
+
+/* Bounds of one integer type: numbers take that of the other, or i32, or i64. */
+static bool bounds(kiln_trace *t, kiln_val v[2], kn_site site)
+{
+    if (!kn_tvals_usable(t, "fori", v, 2, site) || kn_topen_refused(t, "fori", v, 2, site)) return false;
+    kiln_dtype d = KILN_I32;
+    for (int i = 0; i < 2; i++) {
+        const kn_tval *x = kn_tval_of(t, v[i]);
+        kn_scalar ignored;
+        if (x->kind != KN_T_NUMBER) d = x->type.dtype;
+        else if (d == KILN_I32 && !kn_tnumber_fits(x->value.f, d, &ignored)) d = KILN_I64;
+    }
+    for (int i = 0; i < 2; i++) v[i] = kn_tval_adopt(t, "fori", v[i], d, site);
+    for (int i = 0; i < 2 && !t->failed; i++) {
+        kiln_type x = kn_tval_of(t, v[i])->type;
+        kn_type_text text;
+        if (x.rank || !strchr("iu", kiln_dtype_kind(x.dtype)) || x.dtype != d)
+            kn_tfail(t, KILN_DTYPE, "integer scalars of one type, or numbers", site, "fori: bound %d is %s", i, kn_tshow(t, v[i], &text));
+    }
+    return !t->failed;
+}
+
+void kiln_fori_at(kiln_trace *t, kiln_val lo, kiln_val hi, kiln_fori_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                  const kiln_loop_opts *opts, kiln_val *out, const char *file, int line)
+{
+    kn_site site = {file, line};
+    kiln_val v[2] = {lo, hi}, *first = NULL, *last = NULL;
+    no_results(out, n_carry);
+    if (!bounds(t, v, site)) return;
+    if (!(first = KN_NEWN(&t->arena, kiln_val, n_carry + 1)) || !(last = KN_NEWN(&t->arena, kiln_val, n_carry + 1))) {
+        kn_tstatus(t, kn_nomem(t->ctx), site);
+        return;
+    }
+    counting f = {body, user, v[1], site};
+    first[0] = v[0];
+    if (n_carry) memcpy(first + 1, init, n_carry * sizeof *init);
+    const kn_tval *a = kn_tval_of(t, v[0]), *b = kn_tval_of(t, v[1]);
+    bool sign = kiln_dtype_kind(a->type.dtype) == 'i', fixed = a->kind == KN_T_LITERAL && b->kind == KN_T_LITERAL;
+    uint64_t n = !fixed || (sign ? b->value.i <= a->value.i : b->value.u <= a->value.u) ? 0 : b->value.u - a->value.u;
+    if (fixed && n <= INT64_MAX) kiln_scan_at(t, count_slice, &f, first, n_carry + 1, NULL, 0, 0, (int64_t)n, false, last, file, line);
+    else kiln_while_with_at(t, count_below, count_body, &f, first, n_carry + 1, opts, last, file, line);
+    if (n_carry && !t->failed) memcpy(out, last + 1, n_carry * sizeof *out);
 }
 
 /* ---- scan ---- */
@@ -207,15 +329,15 @@ void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *
     loop_space s;
     no_results(out, n_carry + n_y);
     if (!t->failed && length < 0) kn_tfail(t, KILN_SHAPE, "0 and more", site, "scan: a length of %lld", (long long)length);
-    if (!kn_tvals_typed(t, "scan", "initial carry", init, n_carry, site) || !kn_tvals_typed(t, "scan", "array", xs, n_x, site)) return;
-    if (!space_for(t, n_carry + n_x, n_carry + n_y, &s)) return;
-    types_of(t, init, n_carry, s.types);
+    if (!kn_tvals_typed(t, "scan", "array", xs, n_x, site) || !space_for(t, n_carry + n_x, n_carry + n_y, &s)) return;
+    if (!carry_types(t, "scan", init, n_carry, &s, site)) return;
     if (!slice_types(t, xs, n_x, length, s.types + n_carry, site)) return;
     kn_tframe *f = kn_tframe_open(t);
     if (!f) return;
     kn_tframe_inputs(t, f, s.types, n_carry + n_x, s.in);
+    open_carries(t, &s, n_carry);
     body(t, user, s.in, s.in + n_carry, s.next, s.next + n_carry);
-    check_next(t, "scan", s.types, s.next, n_carry, site);
+    check_next(t, "scan", &s, n_carry, site);
     kn_tvals_typed(t, "scan", "stacked result", s.next + n_carry, n_y, site);
     const kn_jaxpr *j = kn_tframe_close(t, f, s.next, n_carry + n_y, n_carry + n_x);
     if (!j) return;
@@ -226,7 +348,7 @@ void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *
         return;
     }
     kn_tframe_operands(t, f, operands);
-    for (uint32_t i = 0; i < n_carry; i++) kn_tatom(t, t->frame, init[i], &operands[nc + i]);
+    first_carries(t, "scan", &s, init, n_carry, operands + nc, site);
     for (uint32_t i = 0; i < n_x; i++) kn_tatom(t, t->frame, xs[i], &operands[nc + n_carry + i]);
     kn_param in_tree, out_tree;
     if (!scan_trees(t, nc, n_carry, n_x, n_y, &in_tree, &out_tree)) return;

@@ -70,6 +70,7 @@ bool kn_temit(kiln_trace *t, const char *prim, const kn_named *named, uint32_t n
 {
     for (uint32_t i = 0; i < nout; i++) out[i] = (kiln_val){0};
     if (!kn_tvals_usable(t, prim, in, nin, site)) return false;
+    if (!t->takes_open && kn_topen_refused(t, prim, in, nin, site)) return false;
     kn_atom few[8], *atoms = few;
     if (nin > 8 && !(atoms = KN_NEWN(&t->arena, kn_atom, nin))) {
         kn_tstatus(t, kn_nomem(t->ctx), site);
@@ -78,6 +79,20 @@ bool kn_temit(kiln_trace *t, const char *prim, const kn_named *named, uint32_t n
     for (uint32_t i = 0; i < nin; i++)
         if (!kn_tatom(t, t->frame, in[i], &atoms[i])) return false;
     return kn_temit_atoms(t, prim, named, n_params, atoms, nin, out, nout, site);
+}
+
+/* An equation on operands that may be of group g; its result is when it has their type. */
+static kiln_val emit_open(kiln_trace *t, kn_topen *g, const char *prim, const kiln_val *v, uint32_t n, kn_site site)
+{
+    kiln_val out;
+    t->takes_open = g != NULL;
+    bool done = kn_temit(t, prim, NULL, 0, v, n, &out, 1, site);
+    t->takes_open = false;
+    if (!done || !g) return out;
+    kn_build *b = &t->frame->b;
+    kn_topen_literals(t, g, b, b->eqns.v[b->eqns.n - 1].in, n);
+    if (!t->failed && kn_tval_of(t, out)->type.dtype == kn_topen_dtype(g)) kn_topen_join(t, g, out);
+    return out;
 }
 
 /* ---- elementwise operations ---- */
@@ -185,6 +200,8 @@ static kiln_val elementwise(kiln_trace *t, const char *prim, kiln_val *v, uint32
         return out;
     }
     kiln_dtype d;
+    kn_topen *open = kn_topen_meet(t, v, n, site);
+    if (t->failed) return out;
     if (partner(t, v, n, &d))
         for (uint32_t i = 0; i < n; i++) v[i] = kn_tval_adopt(t, prim, v[i], d, site);
     if (t->failed || !operands_fit(t, prim, v, n, site)) return out;
@@ -201,8 +218,7 @@ static kiln_val elementwise(kiln_trace *t, const char *prim, kiln_val *v, uint32
         refuse_operands(t, KILN_DTYPE, "kiln_scalar, which gives a number a type", prim, v, n, site, "without a type");
         return out;
     }
-    kn_temit(t, prim, NULL, 0, v, n, &out, 1, site);
-    return out;
+    return emit_open(t, open, prim, v, n, site);
 }
 
 kiln_val kiln_op1(kiln_trace *t, const char *prim, kiln_val a, const char *file, int line)
@@ -256,6 +272,8 @@ static kiln_val select_n(kiln_trace *t, kiln_val which, kiln_val no, kiln_val ye
         return out;
     }
     kiln_dtype d;
+    kn_topen *open = kn_topen_meet(t, v + 1, 2, site);
+    if (t->failed) return out;
     if (!partner(t, v + 1, 2, &d)) {
         if (w->kind == KN_T_LITERAL) return w->value.b ? yes : no;
         refuse_operands(t, KILN_DTYPE, "kiln_scalar, which gives a number a type", "select", v + 1, 2, site, "without a type");
@@ -277,8 +295,7 @@ static kiln_val select_n(kiln_trace *t, kiln_val which, kiln_val no, kiln_val ye
             v[i] = kiln_broadcast_at(t, v[i], shape.rank, shape.dims, NULL, site.file, site.line);
     if (w->kind == KN_T_LITERAL) return w->value.b ? v[2] : v[1];
     if (same_value(t, v[1], v[2])) return v[1];
-    kn_temit(t, "select_n", NULL, 0, v, 3, &out, 1, site);
-    return out;
+    return emit_open(t, open, "select_n", v, 3, site);
 }
 
 kiln_val kiln_op3(kiln_trace *t, const char *prim, kiln_val a, kiln_val b, kiln_val c, const char *file, int line)
@@ -296,11 +313,13 @@ kiln_val kiln_convert_at(kiln_trace *t, kiln_val a, kiln_dtype to, const char *f
     if (!kn_tvals_usable(t, "convert", &a, 1, site)) return out;
     const kn_tval *x = kn_tval_of(t, a);
     if (x->kind == KN_T_NUMBER && kiln_dtype_kind(to) == 'f') return kn_tval_literal(t, to, x->value);
-    if (x->kind != KN_T_NUMBER && x->type.dtype == to) return a;
+    if (x->kind != KN_T_NUMBER && x->type.dtype == to && !kn_topen_of(t, a)) return a;
     if (x->kind != KN_T_VARIABLE && strchr("bifu", kiln_dtype_kind(x->type.dtype)) && strchr("bifu", kiln_dtype_kind(to)))
         return kn_tval_literal(t, to, known(KN_S_convert, x->type.dtype, to, x->value, x->value, x->value));
     a = kn_tval_adopt(t, "convert", a, KILN_F64, site);
     kn_named params[] = {{"new_dtype", KN_DTYPE(to)}, {"weak_type", KN_BOOL(false)}};
+    t->takes_open = true; /* it converts whatever type that will be */
     kn_temit(t, "convert_element_type", params, 2, &a, 1, &out, 1, site);
+    t->takes_open = false;
     return out;
 }

@@ -91,7 +91,7 @@ static kiln_status run(walk *w, const bool *linear, const bool *ct_nonzero, cons
     kn_atom *outs = KN_NEWN(arena, kn_atom, nargs), *ct = KN_NEWN(arena, kn_atom, j->nout);
     w->map = KN_NEWN(arena, kn_atom, j->nvars);
     w->ct = KN_NEWN(arena, kn_atom, j->nvars);
-    KILN_TRY_MEM(w->r->ctx, outs && ct && w->map && w->ct);
+    KILN_TRY_MEM(w->r->ctx, outs && ct && w->map && w->ct && kn_build_reserve(&w->b, 2 * j->nvars, 2 * j->neqns));
     for (uint32_t i = 0; i < j->nvars; i++) w->ct[i] = KN_SYMBOLIC_ZERO;
     KILN_TRY(kn_build_consts(&w->b, j, w->map));
     for (uint32_t i = 0; i < nargs; i++) {

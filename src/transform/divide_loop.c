@@ -217,6 +217,7 @@ static kiln_status known_while(kn_partial *p, const kn_eqn *e, const kn_while_pa
         if (used[i]) KILN_TRY(kn_known_of(p, e->in[c + b + i], &in[at++]));
     kn_param params[KN_WHILE_PARAMS];
     kn_while_params(params, cond, nc, body, nb);
+    kn_while_keep(params, e);
     KILN_TRY(kn_build_eqn(&p->known, e->prim, params, in, at, out, nknown));
     return kn_divide_known(p, e, carry, out);
 }

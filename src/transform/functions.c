@@ -281,11 +281,33 @@ kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **
     return kn_build_finish(&b, &total, 1, out);
 }
 
+/* A number stands last, or alone. */
+static kiln_status bound_of(const kn_rules *r, const char *const *saved, uint32_t *n, int64_t *max_trips)
+{
+    *max_trips = -1;
+    const char *s = *n ? saved[*n - 1] : "";
+    size_t digits = strspn(s, "0123456789");
+    if (!digits || s[digits]) return KILN_OK;
+    static const char *const with[] = {"nothing", "root", "log", "everything"};
+    bool fits = *n == 1;
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++) fits = fits || (*n == 2 && strcmp(saved[0], with[i]) == 0);
+    if (!fits || digits > 18)
+        return kn_fail(r->ctx, KILN_INVALID, "checkpoint: '%s' trips of while loops; accepted: a number of at most 18 digits, alone or behind one of root, log, everything", s);
+    *max_trips = 0;
+    for (; *s; s++) *max_trips = 10 * *max_trips + (*s - '0');
+    --*n;
+    return KILN_OK;
+}
+
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n, const kn_jaxpr **out)
 {
-    bool logarithm = n == 1 && strcmp(saved[0], "log") == 0, nothing = n == 0 || logarithm || (n == 1 && strcmp(saved[0], "nothing") == 0);
-    if (nothing) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));
-    if (logarithm) n = 0;
+    int64_t max_trips;
+    KILN_TRY(bound_of(r, saved, &n, &max_trips));
+    const char *only = n == 1 ? saved[0] : n ? "" : "root";
+    bool logarithm = strcmp(only, "log") == 0, root = strcmp(only, "root") == 0 || strcmp(only, "nothing") == 0, all = strcmp(only, "everything") == 0;
+    if (logarithm || root) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));
+    if (logarithm || root || all) KILN_TRY(kn_bound_loops(r, j, max_trips, all ? "all" : logarithm ? "log" : "root", &j));
+    if (logarithm || strcmp(only, "root") == 0) n = 0;
     kn_param params[] = {KN_BOOL(false), KN_JAXPR(j), KN_NONE, KN_BOOL(true)};
     const char *policy;
     if (n) {

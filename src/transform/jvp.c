@@ -40,7 +40,7 @@ static kiln_status jvp_eqn(walk *w, const kn_eqn *e)
     KILN_TRY(s);
     w->b.scope = e->scope;
     w->b.loc = e->loc;
-    if (!(e->prim->flags & KN_JVP_WHOLE)) KILN_TRY(kn_build_eqn(&w->b, e->prim, e->params, x, e->nin, y, e->nout));
+    if (!(e->prim->flags & KN_JVP_WHOLE)) KILN_TRY(kn_build_like(&w->b, w->j, e, x, y));
     for (uint32_t i = 0; i < e->nout; i++) dy[i] = KN_SYMBOLIC_ZERO;
     KILN_TRY(e->prim->jvp(w->r, &w->b, w->j, e, x, dx, y, dy));
     for (uint32_t i = 0; i < e->nout; i++) {
@@ -57,6 +57,7 @@ static kiln_status run(walk *w, const bool *nonzero, const bool *wanted, const k
     const kn_jaxpr *j = w->j;
     kn_arena *arena = &w->r->prog->arena;
     KILN_TRY(kn_open(w->r, &w->b, j, &w->map));
+    KILN_TRY_MEM(w->r->ctx, kn_build_reserve(&w->b, 3 * j->nvars, 3 * j->neqns));
     kn_atom *outs = KN_NEWN(arena, kn_atom, 2 * j->nout);
     KILN_TRY_MEM(w->r->ctx, outs && (w->tangent = KN_NEWN(arena, kn_atom, j->nvars)));
     for (uint32_t i = 0; i < j->nvars; i++) w->tangent[i] = KN_SYMBOLIC_ZERO;

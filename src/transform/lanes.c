@@ -270,6 +270,7 @@ static kiln_status steps(const slots *s, kn_low *l, state *x, const kn_atom *c, 
     for (uint32_t k = 0; k < s->n; k++) in[n++] = x->carry[k];
     kn_param params[KN_WHILE_PARAMS];
     kn_while_params(params, cond, 1, body, consts);
+    params[KN_WHILE_LANES] = KN_INT(s->width);
     KILN_TRY(l->status);
     KILN_TRY(kn_build_eqn(l->b, &kn_prim_while, params, in, n, out, 1 + s->n));
     *run = out[0];
@@ -346,6 +347,7 @@ static kiln_status replace(slots *s, kn_build *b, const kn_atom *operands, kn_at
     state_list(s, &x, in + nin);
     kn_param params[KN_WHILE_PARAMS];
     kn_while_params(params, cond, 0, body, nin);
+    params[KN_WHILE_LANES] = KN_INT(0); /* only what the slots do counts */
     KILN_TRY(l.status);
     KILN_TRY(kn_build_eqn(b, &kn_prim_while, params, in, nin + n, out, n));
     memcpy(y, out + n - s->e->nout, s->e->nout * sizeof *y);

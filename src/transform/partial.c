@@ -192,7 +192,7 @@ static kiln_status put_off(kn_partial *p, const kn_eqn *e)
     for (uint32_t i = 0; i < e->nin; i++) KILN_TRY(kn_residual_of(p, e->in[i], &in[i]));
     p->unknown.scope = e->scope;
     p->unknown.loc = e->loc;
-    KILN_TRY(kn_build_eqn(&p->unknown, e->prim, e->params, in, e->nin, out, e->nout));
+    KILN_TRY(kn_build_like(&p->unknown, p->j, e, in, out));
     for (uint32_t i = 0; i < e->nout; i++) p->in_unknown[e->out[i]] = out[i];
     return KILN_OK;
 }
@@ -244,6 +244,7 @@ static kiln_status open(kn_partial *p, const bool *unknown)
     p->in_unknown = KN_NEWN(arena, kn_atom, j->nvars);
     p->put_off = KN_NEWN(arena, bool, j->nvars);
     KILN_TRY_MEM(p->r->ctx, p->in_known && p->in_unknown && p->put_off);
+    KILN_TRY_MEM(p->r->ctx, kn_build_reserve(&p->known, j->nvars, j->neqns) && kn_build_reserve(&p->unknown, j->nvars, j->neqns));
     for (uint32_t i = 0; i < j->nvars; i++) p->in_known[i] = p->in_unknown[i] = KN_NO_ATOM;
     KILN_TRY(kn_build_consts(&p->known, j, p->in_known));
     for (uint32_t i = 0; i < kn_nargs(j); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transformation works on a copy of the program, in whose arena everything it makes lives; the result is copied out, so that
- * what was left behind is freed. */
+/* What a transformation makes lives in the arena of a program of its own, a stage, and shares what it takes over with the program that is
+ * transformed; the result is copied out, so that what was left behind is freed. */
 #include "transform/prog.h"
 
 static kiln_status copied(kiln_ctx *ctx, const kn_prog *like, const kn_jaxpr *main, kn_prog **out)
@@ -19,10 +19,12 @@ kiln_status kn_prog_apply_all(kiln_ctx *ctx, const kn_prog *p, kn_change change,
     kn_prog *work;
     const kn_jaxpr *made[MOST];
     for (uint32_t i = 0; i < n; i++) out[i] = NULL;
-    KILN_TRY(copied(ctx, p, p->main, &work));
+    KILN_TRY(kn_prog_new(ctx, p, &work));
+    work->level = KN_TRACED;
+    work->stage = true;
     kn_rules r;
     kiln_status s = n <= MOST ? kn_rules_init(&r, ctx, work) : kn_fail(ctx, KILN_INTERNAL, "%u programs of one", n);
-    if (s == KILN_OK) s = change(&r, work->main, how, made);
+    if (s == KILN_OK) s = change(&r, p->main, how, made);
     for (uint32_t i = 0; i < n && s == KILN_OK; i++) {
         s = copied(ctx, work, made[i], &out[i]);
 #ifdef KN_DEBUG

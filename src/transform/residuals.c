@@ -132,7 +132,7 @@ static kiln_status snapshots(finder *f, const kn_jaxpr *map, const bool *linear)
             kn_atom first = e->in[p.cond_consts + p.body_consts + i];
             if (kn_is_literal(first) || !of[first]) bytes += bytes_of(map->vars[e->out[i]].type);
         }
-        int64_t slots = kn_while_slots(bytes);
+        int64_t slots = kn_while_slots(e, bytes, NULL);
         KILN_TRY(push(f, (kn_residual_line){.why = KN_RESIDUAL_SNAPSHOTS, .prim = e->prim, .loc = e->loc, .type = {.dtype = KILN_U8}, .trips = slots,
                                              .bytes = bytes * (double)slots}));
     }

@@ -178,3 +178,62 @@ kiln_status kn_segment_loops(const kn_rules *r, const kn_jaxpr *j, bool logarith
     KILN_TRY(s);
     return kn_build_finish(&b, outs, j->nout, out);
 }
+
+/* ---- while loops ---- */
+
+static void has_body(void *ud, const kn_jaxpr *j)
+{
+    (void)j;
+    *(bool *)ud = true;
+}
+
+static kiln_status bound_param(const kn_rules *r, const kn_param *p, const kn_param *said, kn_param *out, bool *any)
+{
+    *out = *p;
+    if (p->kind == KN_P_JAXPR) {
+        KILN_TRY(kn_bound_loops(r, p->jaxpr, said[0].kind == KN_P_INT ? said[0].i : -1, said[1].text, &out->jaxpr));
+        *any |= out->jaxpr != p->jaxpr;
+        return KILN_OK;
+    }
+    if (p->kind != KN_P_TUPLE && p->kind != KN_P_RECORD) return KILN_OK;
+    kn_param *items = KN_NEWN(&r->prog->arena, kn_param, p->n);
+    KILN_TRY_MEM(r->ctx, items);
+    for (uint32_t i = 0; i < p->n; i++) KILN_TRY(bound_param(r, &p->items[i], said, &items[i], any));
+    out->items = items;
+    return KILN_OK;
+}
+
+/* The parameters of e, with what its loops are said to do; those of e where nothing changes. */
+static kiln_status bound_eqn(const kn_rules *r, const kn_eqn *e, const kn_param *said, const kn_param **out)
+{
+    bool any = false;
+    kn_param *params = KN_NEWN(&r->prog->arena, kn_param, e->prim->nparams);
+    KILN_TRY_MEM(r->ctx, params);
+    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(bound_param(r, &e->params[i], said, &params[i], &any));
+    if (e->prim == &kn_prim_while && params[KN_WHILE_RECORD].kind == KN_P_NONE) {
+        kn_param *most = &params[KN_WHILE_MAX_TRIPS];
+        if (most->kind != KN_P_INT) *most = said[0];
+        if (most->kind == KN_P_INT) params[KN_WHILE_RECORD] = said[1], any = true;
+    }
+    *out = any ? params : e->params;
+    return KILN_OK;
+}
+
+kiln_status kn_bound_loops(const kn_rules *r, const kn_jaxpr *j, int64_t max_trips, const char *record, const kn_jaxpr **out)
+{
+    const kn_param said[2] = {max_trips < 0 ? KN_NONE : KN_INT(max_trips), KN_TEXT(record)};
+    kn_eqn *eqns = kn_arena_copy(&r->prog->arena, j->eqns, j->neqns * sizeof *eqns);
+    kn_jaxpr *made = kn_arena_copy(&r->prog->arena, j, sizeof *j);
+    bool any = false;
+    KILN_TRY_MEM(r->ctx, eqns && made);
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        bool bodies = false;
+        kn_eqn_bodies(&j->eqns[k], has_body, &bodies);
+        if (!bodies) continue;
+        KILN_TRY(bound_eqn(r, &j->eqns[k], said, &eqns[k].params));
+        any |= eqns[k].params != j->eqns[k].params;
+    }
+    made->eqns = eqns;
+    *out = any ? made : j;
+    return KILN_OK;
+}

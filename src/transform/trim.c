@@ -112,6 +112,7 @@ static kiln_status trim_while(walk *w, const kn_eqn *e, kept *k)
     KILN_TRY(kn_trim_body(w->r, p.body, used, &p.body, NULL));
     KILN_TRY(kn_pick_args(w->r, p.body, body_in, &p.body));
     kn_while_params(params, p.cond, nc, p.body, nb);
+    kn_while_keep(params, e);
     k->params = params;
     return KILN_OK;
 }
@@ -166,7 +167,8 @@ static kiln_status rebuild_eqn(walk *w, kn_build *b, const kn_eqn *e, const kept
     for (uint32_t i = 0; i < e->nout; i++) nout += !k->out || k->out[i];
     b->scope = e->scope;
     b->loc = e->loc;
-    KILN_TRY(kn_build_eqn(b, e->prim, k->params, in, nin, out, nout));
+    if (k->in || k->out) KILN_TRY(kn_build_eqn(b, e->prim, k->params, in, nin, out, nout));
+    else KILN_TRY(kn_build_like(b, w->j, e, in, out));
     nout = 0;
     for (uint32_t i = 0; i < e->nout; i++)
         if (!k->out || k->out[i]) map[e->out[i]] = out[nout++];
@@ -180,7 +182,9 @@ static kiln_status rebuild(walk *w, const bool *used, const kn_jaxpr **out)
     kn_build b;
     kn_build_init(&b, w->r->ctx, w->r->prog);
     kn_atom *map = KN_NEWN(arena, kn_atom, j->nvars), *outs = KN_NEWN(arena, kn_atom, j->nout);
-    KILN_TRY_MEM(w->r->ctx, map && outs);
+    uint32_t neqns = 0;
+    for (uint32_t k = 0; k < j->neqns; k++) neqns += w->eqns[k].keep;
+    KILN_TRY_MEM(w->r->ctx, map && outs && kn_build_reserve(&b, j->nin + neqns, neqns));
     for (uint32_t i = 0; i < j->nconsts; i++) {
         if (!w->need[j->in[i]]) continue;
         if (j->consts[i]) KILN_TRY(kn_build_const(&b, j->consts[i], &map[j->in[i]]));

@@ -93,7 +93,7 @@ static bool takes(bench *t, const kn_prim *prim, const kn_atom *in, uint32_t n)
     static const kn_param none[4];
     kiln_type types[3];
     for (uint32_t i = 0; i < n; i++) types[i] = kn_build_type(&t->b, in[i]);
-    kn_typing typing = {t->ctx, &t->p->arena, prim, none, types, n, NULL, 0};
+    kn_typing typing = {.ctx = t->ctx, .arena = &t->p->arena, .prim = prim, .params = none, .in = types, .nin = n};
     return prim->type(&typing) == KILN_OK;
 }
 static bool apply(bench *t, const kn_prim *prim, const kn_atom *in, uint32_t n, kn_atom *out)

@@ -137,15 +137,16 @@ static void bits(void **state)
     }
 }
 
-/* One lane of ten makes many steps: the slots make at most 1.3 times the useful ones. The interpreter counts trips: of the loop over
- * steps, each one step of all slots, and of the loop over lanes around it. */
+/* One lane of ten makes many steps: the slots make at most 1.3 times the useful ones, which calls count. */
 static void few_steps_of(kiln_ctx *ctx, int lanes, int slots, int most)
 {
     const program *g = &programs[3];
     kiln_prog *single, *p, *q;
+    kiln_exec *f;
     assert_ok(ctx, kiln_prog_parse(ctx, g->text, strlen(g->text), g->what, &single));
     assert_ok(ctx, kiln_prog_vmap(ctx, single, lanes, (int[]){0, 0}, NULL, &p));
     assert_ok(ctx, kn_lanes_in_slots(ctx, p, &q));
+    assert_ok(ctx, kiln_compile(ctx, p, NULL, &f));
     for (int place = 0; place < 3; place++) { /* the long ones are spread, first, last */
         kiln_array *in[2] = {input(ctx, 'l', lanes, 1), input(ctx, 'f', lanes, 1)}, *out;
         int32_t *trips = in[0]->data;
@@ -154,15 +155,23 @@ static void few_steps_of(kiln_ctx *ctx, int lanes, int slots, int most)
             bool more = place == 0 ? l % 10 == 7 : place == 1 ? l < lanes / 10 : l >= lanes - lanes / 10;
             useful += (uint64_t)(trips[l] = more ? most : l % 3);
         }
-        uint64_t before = ctx->lane_steps;
+        kiln_run_counts before, after, last;
+        kiln_run_counts_get(ctx, &before);
         assert_ok(ctx, kiln_prog_eval(ctx, q, in, &out));
-        uint64_t steps = (ctx->lane_steps - before) * (uint64_t)slots;
+        kiln_run_counts_get(ctx, &after);
+        kiln_array_release(out);
+        assert_ok(ctx, kiln_exec_call(ctx, f, in, &out));
+        kiln_run_counts_get(ctx, &last);
+        uint64_t steps = after.lane_steps - before.lane_steps;
+        assert_int_equal(steps, (after.trips - before.trips) * (uint64_t)slots);
+        assert_int_equal(steps, last.lane_steps - after.lane_steps);
         if (10 * steps > 13 * useful)
             fail_msg("%d lanes: %llu steps of slots, %llu useful", lanes, (unsigned long long)steps, (unsigned long long)useful);
         kiln_array_release(out);
         kiln_array_release(in[0]);
         kiln_array_release(in[1]);
     }
+    kiln_exec_release(f);
     kiln_prog_release(single);
     kiln_prog_release(p);
     kiln_prog_release(q);

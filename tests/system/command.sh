@@ -190,6 +190,19 @@ run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.mlir"; says "compiles  
 run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.hlo"; says "equations"
 run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
 run 2 counts f.jaxpr --check nowhere.json
+instructions() { echo "{\"f.jaxpr\": {\"instructions\": $1}}" > instructions.json; }
+instructions 1000; run 0 counts f.jaxpr --with instructions.json --write counted.json
+instructions 1020; run 0 counts f.jaxpr --with instructions.json --check counted.json
+instructions 1021; run 1 counts f.jaxpr --with instructions.json --check counted.json; says "instructions: 1021, was 1000"
+run 1 counts f.jaxpr --check counted.json; says "instructions: 0, was 1000"
+instructions 0; run 0 counts f.jaxpr --with instructions.json --write zero.json
+run 1 counts f.jaxpr --with instructions.json --check zero.json; says "instructions: nothing was counted"
+echo '{"f.jaxpr": {"scalar_calls": 1}}' > calls.json; run 0 counts f.jaxpr --with calls.json --write scalar.json
+run 1 counts f.jaxpr --with calls.json --check scalar.json; says "1 scalar library calls in vector loops, accepted: 0"
+echo '{"g.jaxpr": {}}' > other.json; run 2 counts f.jaxpr --with other.json; complains "'g.jaxpr' is not given"
+KILN_TARGET=aarch64 run 2 eval f.jaxpr 'f64[3]:1' 'f64[]:2'; complains "does not run code for aarch64"
+run 0 show f.jaxpr --stage asm --target x86-64-v2; check test -s out
+if [ -e "$KILN_BUILD/libkiln-llvm-aarch64.so" ]; then run 0 show f.jaxpr --stage asm --target aarch64; says "fmul"; fi
 cp "$KILN_SOURCE/examples/graphs/pair.yaml" pair.yaml
 run 0 check pair.yaml; says "1 passed, 0 failed"
 run 0 show pair.yaml --program step --stage optimised; check test -s out

@@ -103,6 +103,103 @@ static void whiles(void **state)
     kiln_prog_release(p);
 }
 
+/* What is kept of a loop with about so many trips, and how many trips the way back makes: counted in the call. */
+typedef struct plan {
+    const char *said, *word;
+    int64_t states; /* of the record */
+    double sweeps;  /* at most, over 1000 trips, with the one that counts */
+} plan;
+static const plan plans[] = {
+    {"", "grad:0", 64 + 1, 3},
+    {" max_trips=20", "grad:0", 20 + 1, 4},
+    {" max_trips=1000 record=root", "grad:0", 44 + 1, 3},
+    {" max_trips=1000 record=log", "grad:0", 7 + 1, 7},
+    {" max_trips=1000 record=all", "grad:0", 1000 + 1, 1},
+    {" max_trips=1000", "grad:0(checkpoint:log)", 7 + 1, 7},
+    {"", "grad:0(checkpoint:log,1000)", 7 + 1, 7},
+    {"", "grad:0(checkpoint:1000)", 44 + 1, 3},
+    {"", "grad:0(checkpoint:root,1000)", 44 + 1, 3},
+    {"", "grad:0(checkpoint:everything,1000)", 1000 + 1, 1},
+    {" max_trips=1000 record=root", "grad:0(checkpoint:log,30)", 44 + 1, 3}, /* the loop itself knows best */
+};
+
+static void record_of(kiln_ctx *ctx, const plan *g, const int *trips, uint32_t n)
+{
+    char text[1024], count[32];
+    kiln_prog *p, *q;
+    kiln_exec *f;
+    kiln_exec_info info;
+    snprintf(text, sizeof text,
+             "{ lambda ; a:f64[2] k:i32[]. let i:i32[] b:f64[2] = while[body_jaxpr={ lambda ; w:f64[2] n:i32[] c:f64[2]. let d:f64[2] = sin c; e:f64[2] = mul d w; m:i32[] = sub n 1:i32[] in (m, e) }\n"
+             "    body_nconsts=1 cond_jaxpr={ lambda ; n:i32[] c:f64[2]. let p:bool[] = gt n 0:i32[] in (p,) } cond_nconsts=0%s] a k a\n"
+             "  s:f64[] = reduce_sum[axes=(0,) out_sharding=None] b in (s,) }",
+             g->said);
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    assert_ok(ctx, kiln_prog_transform(ctx, p, g->word, NULL, 0, &q));
+    assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
+    kiln_exec_info_get(f, &info);
+    assert_int_equal(info.record_bytes, (uint64_t)(g->states * (2 * 8 + 4 + 8))); /* the carries that are kept, and where they belong */
+    for (uint32_t k = 0; k < n; k++) {
+        kiln_array *in[2], *got, *same;
+        kiln_run_counts before, after, last;
+        snprintf(count, sizeof count, "i32[]:%d", trips[k]);
+        assert_ok(ctx, kiln_array_parse(ctx, "f64[2]:1.2,0.9", &in[0]));
+        assert_ok(ctx, kiln_array_parse(ctx, count, &in[1]));
+        kiln_run_counts_get(ctx, &before);
+        assert_ok(ctx, kiln_exec_call(ctx, f, in, &got));
+        kiln_run_counts_get(ctx, &after);
+        assert_ok(ctx, kiln_prog_eval(ctx, q, in, &same));
+        kiln_run_counts_get(ctx, &last);
+        uint64_t made = after.trips - before.trips;
+        assert_true(same_array(got, same, NULL));
+        assert_int_equal(made, last.trips - after.trips);
+        assert_int_equal(made, after.lane_steps - before.lane_steps);
+        if (trips[k] < g->states) assert_int_equal(made, trips[k]); /* only what was made is visited */
+        else if (trips[k] == 1000) assert_true((double)made <= g->sweeps * 1000);
+        for (int i = 0; i < 2; i++) {
+            double w = ((double *)in[0]->data)[i], x = w, dx = 1; /* of x in w */
+            for (int s = 0; s < trips[k]; s++) dx = cos(x) * dx * w + sin(x), x = sin(x) * w;
+            assert_true(fabs(((double *)got->data)[i] - dx) <= 1e-11 * (1 + fabs(dx)));
+        }
+        for (int i = 0; i < 2; i++) kiln_array_release(in[i]);
+        kiln_array_release(got);
+        kiln_array_release(same);
+    }
+    kiln_exec_release(f);
+    kiln_prog_release(q);
+    kiln_prog_release(p);
+}
+static void records(void **state)
+{
+    static const int trips[] = {0, 1, 2, 7, 20, 21, 45, 64, 65, 99, 1000, 1400};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) record_of(*state, &plans[i], trips, sizeof trips / sizeof *trips);
+}
+
+static void refused_records(void **state)
+{
+    static const char *const bad[][2] = {{"max_trips=-1", "max_trips is -1"}, {"record=root", "needs max_trips"}, {"max_trips=9 record=most", "root, log or all"},
+                                         {"lanes=-2", "lanes is -2"}};
+    kiln_ctx *ctx = *state;
+    kiln_prog *p;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{ lambda ; a:f64[]. let b:f64[] = while[body_jaxpr={ lambda ; c:f64[]. let d:f64[] = sin c in (d,) } body_nconsts=0\n"
+                 "    cond_jaxpr={ lambda ; c:f64[]. let p:bool[] = gt c 0.5:f64[] in (p,) } cond_nconsts=0 %s] a in (b,) }", bad[i][0]);
+        assert_int_equal(kiln_prog_parse(ctx, text, strlen(text), "text", &p), KILN_INVALID);
+        assert_says(ctx, bad[i][1]);
+    }
+    const char *plain = "{ lambda ; a:f64[]. let b:f64[] = sin a in (b,) }";
+    static const char *const words[] = {"checkpoint:dots,9", "checkpoint:1,2", "checkpoint:log,1234567890123456789"};
+    assert_ok(ctx, kiln_prog_parse(ctx, plain, strlen(plain), "text", &p));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        kiln_prog *q;
+        assert_int_equal(kiln_prog_transform(ctx, p, words[i], NULL, 0, &q), KILN_INVALID);
+        assert_says(ctx, "trips of while loops");
+    }
+    kiln_prog_release(p);
+}
+
 /* ---- updates in loops ---- */
 
 static uint64_t count(kiln_ctx *ctx, const kiln_prog *p, const char *word, const char *what)
@@ -182,6 +279,6 @@ static void lanes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(whiles), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(whiles), cmocka_unit_test(records), cmocka_unit_test(refused_records), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -2,6 +2,7 @@
 /* Lowering: calls and composites gone at every depth, constants of bodies passed as operands, scopes and places kept, limits. */
 #include "kiln/prog.h"
 #include "lower/lower.h"
+#include "prim/control.h"
 #include "testing.h"
 
 static const kn_prim *prim(const char *name) { return kn_prim_find(name, strlen(name)); }
@@ -118,7 +119,7 @@ static void constants(void **state)
     assert_ok(ctx, kn_build_const(&b, c[1], &k));
     x = eqn(&b, "mul", NULL, (kn_atom[]){x, k}, 2);
     assert_ok(ctx, kn_build_literal(&b, KILN_I32, (kn_scalar){.i = 0}, &i));
-    kn_param params[] = {KN_JAXPR(body), KN_INT(0), KN_JAXPR(cond), KN_INT(0)};
+    kn_param params[KN_WHILE_PARAMS] = {KN_JAXPR(body), KN_INT(0), KN_JAXPR(cond), KN_INT(0)};
     assert_ok(ctx, kn_build_eqn(&b, prim("while"), params, (kn_atom[]){i, x}, 2, y, 2));
     assert_ok(ctx, kn_build_finish(&b, &y[1], 1, &p->main));
     assert_ok(ctx, kn_verify(ctx, p));

@@ -413,7 +413,7 @@ static const misuse misuses[] = {
     {"input 'z' has type f32[-1]", KILN_SHAPE, negative_extent},
     {"while: the condition is f32[3]", KILN_DTYPE, while_condition},
     {"while: carry 0 begins as f32[3] and becomes f64[3]", KILN_SHAPE, while_carry},
-    {"while: initial carry 0 is the number 1.0, without a type", KILN_DTYPE, while_untyped},
+    {"while: carry 0 begins as a number without a type, and nothing gives it one", KILN_DTYPE, while_untyped},
     {"input 'late' inside a body", KILN_INVALID, while_input},
     {"output 'late' inside a body", KILN_INVALID, while_output},
     {"add: operand 2 (f32[3]) belongs to a body that has ended", KILN_INVALID, body_value_outside},

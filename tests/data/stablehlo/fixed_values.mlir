@@ -795,3 +795,36 @@ func.func @case_out_of_range() {
   check.expect_eq_const %9, dense<3> : tensor<i32>
   return
 }
+
+// floats of 8 bits that are a bare exponent: a tie goes up, what is not positive and finite is NaN, what is smaller the least
+func.func @exponents() {
+  %c0 = stablehlo.constant dense<[0.75, 1.5, 3.0, 6.0, 1.49, 1.51, 0.0, -1.0, 0x00600000, 0x005FFFFF, 0x00200000, 0x7F400000, 0x7F800000]> : tensor<13xf32>
+  %0 = stablehlo.optimization_barrier %c0 : tensor<13xf32>
+  %1 = stablehlo.convert %0 : (tensor<13xf32>) -> tensor<13xf8E8M0FNU>
+  check.expect_eq_const %1, dense<[1.0, 2.0, 4.0, 8.0, 1.0, 2.0, 0xFF, 0xFF, 0x01, 0x00, 0x00, 0xFF, 0xFF]> : tensor<13xf8E8M0FNU>
+  return
+}
+
+// floats of 6 bits: finite, ties to even, what is too large becomes the largest
+func.func @six_bits() {
+  %c0 = stablehlo.constant dense<[0.0, -0.0, 0.0625, 0.1875, 1.1, -7.25, 7.5, 30.0, 0xFF800000, 0x00000001]> : tensor<10xf32>
+  %0 = stablehlo.optimization_barrier %c0 : tensor<10xf32>
+  %1 = stablehlo.convert %0 : (tensor<10xf32>) -> tensor<10xf6E2M3FN>
+  check.expect_eq_const %1, dense<[0.0, -0.0, 0.0, 0.25, 1.125, -7.0, 7.5, 7.5, -7.5, 0x00]> : tensor<10xf6E2M3FN>
+  %2 = stablehlo.convert %1 : (tensor<10xf6E2M3FN>) -> tensor<10xf64>
+  check.expect_eq_const %2, dense<[0.0, -0.0, 0.0, 0.25, 1.125, -7.0, 7.5, 7.5, -7.5, 0.0]> : tensor<10xf64>
+  %3 = stablehlo.convert %0 : (tensor<10xf32>) -> tensor<10xf6E3M2FN>
+  check.expect_eq_const %3, dense<[0.0, -0.0, 0x01, 0.1875, 1.0, -7.0, 8.0, 28.0, 0x3F, 0.0]> : tensor<10xf6E3M2FN>
+  %4 = stablehlo.convert %3 : (tensor<10xf6E3M2FN>) -> tensor<10xbf16>
+  check.expect_eq_const %4, dense<[0.0, -0.0, 0.0625, 0.1875, 1.0, -7.0, 8.0, 28.0, -28.0, 0.0]> : tensor<10xbf16>
+  return
+}
+
+// the greatest in the total order: NaN first, -NaN last, 0 before -0, the lower index first at a tie
+func.func @top_k() {
+  %c0 = stablehlo.constant dense<[-0.0, 0xFFC00000, 0x7F800000, 0.0, 0x7FC00000, 0xFF800000, 0.0]> : tensor<7xf32>
+  %0 = stablehlo.optimization_barrier %c0 : tensor<7xf32>
+  %1:2 = chlo.top_k(%0, k = 7) : tensor<7xf32> -> (tensor<7xf32>, tensor<7xi32>)
+  check.expect_eq_const %1#1, dense<[4, 2, 3, 6, 0, 5, 1]> : tensor<7xi32>
+  return
+}

@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock, and what is said about samples. */
-#include "bench.h"
+/* What is said about samples. */
+#include "meter/samples.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double seconds_of(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double bench_now(void) { return seconds_of(CLOCK_MONOTONIC); }
-
-bench_taken bench_begin(void)
-{
-    return (bench_taken){.processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), .wall = bench_now()};
-}
-
-bench_taken bench_end(bench_taken begin)
-{
-    double wall = bench_now() - begin.wall;
-    return (bench_taken){.wall = wall, .processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin.processor};
-}
 
 static int by_size(const void *a, const void *b)
 {
@@ -41,11 +20,11 @@ static double median_of(double *v, size_t n)
     return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
-bench_stats bench_stats_of(const double *v, size_t n)
+kn_spread kn_spread_of(const double *v, size_t n)
 {
-    bench_stats s = {.n = n};
+    kn_spread s = {.n = n};
     double *w = n ? malloc(n * sizeof *w) : NULL, squares = 0;
-    if (!w) return (bench_stats){.median = NAN, .mad = NAN, .min = NAN, .mean = NAN, .sd = NAN};
+    if (!w) return (kn_spread){.median = NAN, .mad = NAN, .min = NAN, .mean = NAN, .sd = NAN};
     memcpy(w, v, n * sizeof *w);
     s.median = median_of(w, n);
     s.min = w[0];
@@ -58,7 +37,7 @@ bench_stats bench_stats_of(const double *v, size_t n)
     return s;
 }
 
-const char *bench_seconds(double s, char out[32])
+const char *kn_seconds_text(double s, char out[32])
 {
     static const struct {
         double one;

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Toolchain: Debian's cross compiler, and Debian's arm64 libraries where tools/install-dependencies --aarch64 unpacks them.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(KILN_ROOT "${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root")
+set(CMAKE_FIND_ROOT_PATH "${KILN_ROOT}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} "${KILN_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig")
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${KILN_ROOT}")
+set(CMAKE_C_FLAGS_INIT "-I${KILN_ROOT}/usr/include")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${KILN_ROOT}/usr/lib/aarch64-linux-gnu -Wl,-rpath-link,${KILN_ROOT}/usr/lib/aarch64-linux-gnu")
