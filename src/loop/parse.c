@@ -6,7 +6,6 @@
 #include "loop/verify.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -677,13 +676,10 @@ static kiln_status block(parser *p, kn_lblock *b)
 /* each N: so many more for each of the size that is given when the program runs; else 0. */
 static kiln_status each(parser *p, uint64_t most, size_t *out)
 {
-    uint64_t n = 0;
+    bool given;
     *out = 0;
-    if (!is(p, "each")) return KILN_OK;
-    KILN_TRY(next(p));
-    KILN_TRY(integer(p, most, "a number", &n));
-    *out = n;
-    return KILN_OK;
+    KILN_TRY(accept(p, "each", &given));
+    return given ? integer(p, most, "a number", out) : KILN_OK;
 }
 
 /* slot in0: f32[1000] input 0 */
@@ -704,20 +700,17 @@ static kiln_status slot_line(parser *p)
     KILN_TRY(dtype(p, &s.dtype));
     KILN_TRY(expect(p, "["));
     uint64_t n, more;
-    KILN_TRY(integer(p, INT64_MAX, "a number of elements", &n));
-    s.elements = (int64_t)n;
+    KILN_TRY(integer(p, INT64_MAX / 2, "a number of elements", &n));
     KILN_TRY(each(p, KN_SIZE_MOST_FACTOR, &more));
-    if (more && n > KN_SIZE_MOST_SUMMAND) return FAIL(p, NULL, "more than %" PRId64 " elements", KN_SIZE_MOST_SUMMAND);
-    if (more) s.elements += (int64_t)more * KILN_DIM_N;
+    s.elements = (int64_t)n + (int64_t)more * KILN_DIM_N;
     KILN_TRY(expect(p, "]"));
-    s.part = is(p, "part");
-    if (s.part) s.kind = KN_SLOT_SCRATCH;
+    if ((s.part = is(p, "part"))) s.kind = KN_SLOT_SCRATCH;
     while (s.kind <= KN_SLOT_SIZE && !s.part && !is(p, kinds[s.kind])) s.kind++;
     if (s.kind > KN_SLOT_SIZE) return unexpected(p, "input, output, constant, scratch, part or size");
     p->l->sized |= s.kind == KN_SLOT_SIZE;
     KILN_TRY(next(p));
     KILN_TRY(integer(p, s.kind == KN_SLOT_SCRATCH ? SIZE_MAX : UINT32_MAX, "an index or an offset", &n));
-    if (s.kind == KN_SLOT_SCRATCH) KILN_TRY(each(p, SIZE_MAX / 2, &s.per));
+    KILN_TRY(each(p, s.kind == KN_SLOT_SCRATCH ? SIZE_MAX / 2 : 0, &s.per));
     if (s.kind == KN_SLOT_SCRATCH) s.offset = n;
     else s.index = (uint32_t)n;
     KILN_TRY_MEM(p->ctx, kn_push(p->arena, &p->l->slots, s));
@@ -729,7 +722,6 @@ static kiln_status header(parser *p)
     kn_loops *l = p->l;
     KILN_TRY(expect(p, "kiln"));
     KILN_TRY(expect(p, "loops"));
-    uint64_t scratch = 0;
     while (!is(p, "{")) {
         token word = p->t;
         if (word.kind != WORD) return unexpected(p, "a line of the header or '{'");
@@ -746,8 +738,7 @@ static kiln_status header(parser *p)
         } else if (is(p, "scratch") || is(p, "part")) {
             size_t *bytes = is(p, "part") ? &l->part_bytes : &l->scratch_bytes;
             KILN_TRY(next(p));
-            KILN_TRY(integer(p, SIZE_MAX / 2, "a number of bytes", &scratch));
-            *bytes = scratch;
+            KILN_TRY(integer(p, SIZE_MAX / 2, "a number of bytes", bytes));
             KILN_TRY(each(p, SIZE_MAX / 2, bytes == &l->part_bytes ? &l->part_per : &l->scratch_per));
         } else if (is(p, "counts")) {
             KILN_TRY(next(p));

@@ -114,7 +114,7 @@ static bool same_region(const kn_lregion *a, const kn_lregion *b)
 {
     if (!a || !b) return a == b;
     bool same = a->nblocks == b->nblocks && a->lo == b->lo && a->hi == b->hi && a->selector == b->selector && a->width == b->width &&
-                a->block == b->block && a->acc == b->acc && (a->cost == 0) == (b->cost == 0) && same_list(a->init.v, a->init.n, b->init.v, b->init.n) &&
+                a->block == b->block && a->steps == b->steps && a->acc == b->acc && (a->cost == 0) == (b->cost == 0) && same_list(a->init.v, a->init.n, b->init.v, b->init.n) &&
                 same_list(a->results.v, a->results.n, b->results.v, b->results.n);
     for (uint32_t k = 0; same && k < a->nblocks; k++) same = same_block(&a->blocks[k], &b->blocks[k]);
     return same;
