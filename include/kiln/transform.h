@@ -81,8 +81,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_prog_linearize(kiln_ctx *ctx, const kil
  *
  *  @param linear  operands, rising; NULL with n 0: all float operands. With kiln_prog_linearize: the tangents of `map`
  *  What is added to the linear part (an affine program) has no part in the transpose.
- *  Errors: KILN_INVALID, KILN_DTYPE as kiln_prog_jvp; KILN_UNSUPPORTED, KILN_INTERNAL an equation that is not linear in these operands, by
- *  name; KILN_NOMEM. Threads: the context's. Cost: linear in the program; what it makes costs what the program does. Since: 0.1 */
+ *  Errors: KILN_INVALID, KILN_DTYPE as kiln_prog_jvp; KILN_UNSUPPORTED an equation that is not linear in these operands, by
+ *  name: a branch or a number of trips that depends on them, too; KILN_NOMEM. Threads: the context's. Cost: linear in the program; what it makes costs what the program does. Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_prog_transpose(kiln_ctx *ctx, const kiln_prog *p, const uint32_t *linear, uint32_t n, kiln_prog **out);
 
 /** Reverse derivative (vector times Jacobian).

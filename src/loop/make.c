@@ -203,6 +203,7 @@ static bool joins(maker *m, frame *f, const kn_eqn *e, uint32_t result, const ro
 {
     kiln_type t = f->j->vars[e->out[result]].type, u = f->j->vars[f->j->eqns[roots[0].pos].out[roots[0].result]].type;
     if (t.rank != u.rank || (t.rank && memcmp(t.dims, u.dims, t.rank * sizeof *t.dims) != 0) || m->o.no_fusion) return false;
+    if (f->plan[e->out[result]].moved != f->plan[f->j->eqns[roots[0].pos].out[roots[0].result]].moved) return false;
     for (uint32_t k = 0; k < n; k++)
         if (!same_index_only(m, f, e->out[result], f->j->eqns[roots[k].pos].out[roots[k].result])) return false;
     return true;
@@ -234,7 +235,7 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
                 if (stop) break;
                 m->scope = e->scope;
                 m->loc = e->loc;
-                if (m->o.kept) m->o.kept(m->o.kept_ud, f->j, e->out[r], 0);
+                if (m->o.kept) m->o.kept(m->o.kept_ud, f->source, e->out[r], 0);
                 emit_registers(m, f, e, r);
             }
         }
@@ -243,7 +244,7 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
     if (n) {
         f->pos = roots[n - 1].pos;
         m->nest_number++;
-        for (uint32_t i = 0; m->o.kept && i < n; i++) m->o.kept(m->o.kept_ud, f->j, f->j->eqns[roots[i].pos].out[roots[i].result], m->nest_number);
+        for (uint32_t i = 0; m->o.kept && i < n; i++) m->o.kept(m->o.kept_ud, f->source, f->j->eqns[roots[i].pos].out[roots[i].result], m->nest_number);
         emit_stored(m, f, roots, n);
     }
     *pos = k;

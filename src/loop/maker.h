@@ -51,6 +51,7 @@ typedef struct var_plan {
     bool must_store;
     bool asked;        /* how one of its readers works asks for it in memory, whatever it costs */
     bool dear;         /* in the first round: stored because of what it costs to compute again */
+    bool moved;        /* stored for a reduction, made of elements from elsewhere: in nests of their own (arrange.c) */
     bool row;          /* an update writes it into a row of its array */
     bool whole;        /* read by what wants an array of its own: products, routines, loops, branches */
 } var_plan;
@@ -67,7 +68,7 @@ struct frame {
     stack_row *rows;
     uint32_t nrows;
     int64_t donated_last; /* last read of any donated input that stands in memory; -1: none */
-    const kn_jaxpr *j;
+    const kn_jaxpr *j, *source; /* j: in the order that they are made in (arrange.c) */
     place **at;     /* per variable */
     var_plan *plan; /* per variable */
     int in_loop;    /* loops around */
@@ -247,9 +248,13 @@ typedef struct row_store {
     place *from;
     bool only, stays; /* only: nothing else stores it */
 } row_store;
+void arrange(maker *m, frame *f); /* arrange.c: another order of equations */
+bool one_piece(kiln_type x, kiln_type u); /* is a window of u's shape one piece of x in memory? */
 void find_rows(maker *m, frame *f);
 void choose_hosts(maker *m, frame *f);
 uint32_t open_rows(maker *m, frame *f, const root *roots, uint32_t n, row_store *out);
+/* The index into a value whose dimensions are those of `from` but for some of size 1. */
+void like_index(kiln_type from, const kn_lv *ix, kiln_type to, kn_lv zero, kn_lv *out);
 bool row_is_written(const frame *f, uint32_t update);
 /* Of a dynamic_update_slice: the start indices, clamped, i64. */
 void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at);
@@ -257,6 +262,7 @@ void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u
 /* May `var`, made at `pos`, be stored over its guard? Everything at positions pos..end reads the guard at its own index only. */
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n);
 void emit_reduce(maker *m, frame *f, const kn_eqn *e);
+bool divides_index(const frame *f, const kn_eqn *e); /* of a reduction: are steps divided into several indices? */
 void emit_cumulate(maker *m, frame *f, const kn_eqn *e);
 void emit_dot(maker *m, frame *f, const kn_eqn *e);
 void emit_conv(maker *m, frame *f, const kn_eqn *e);

@@ -236,12 +236,17 @@ static void store_body(maker *m, void *ud, const kn_lv *ix)
         m->loc = e->loc;
         element_parts(m, s->lazy[k], ix, v + 2 * k);
     }
-    for (uint32_t k = 0; k < s->nrows; k++) rest[k] = element_of(m, s->rows[k].from, ix);
+    kn_lv at[MAX_RANK];
+    for (uint32_t k = 0; k < s->nrows && m->status == KILN_OK; k++) {
+        like_index(s->lazy[0]->type, ix, s->rows[k].from->type, lv_int(m, 0), at);
+        rest[k] = element_of(m, s->rows[k].from, at);
+    }
     for (uint32_t k = 0; k < s->n && m->status == KILN_OK; k++)
         if (!s->in_row[k]) store_element(m, s->lazy[k], s->slots[k], ix, v + 2 * k);
     for (uint32_t k = 0; k < s->nrows && m->status == KILN_OK; k++) {
         const row_store *r = &s->rows[k];
-        lv_store_far(m, r->slot, lv_add(m, r->base, linear_index(m, r->from->type, ix)), rest[k]);
+        like_index(s->lazy[0]->type, ix, r->from->type, lv_int(m, 0), at);
+        lv_store_far(m, r->slot, lv_add(m, r->base, linear_index(m, r->from->type, at)), rest[k]);
     }
 }
 
@@ -346,7 +351,7 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
         f->at[var] = p; /* other values of this nest read the element, not the memory */
     }
     take_rows(m, f, &s, in_row);
-    for (uint32_t k = 0; k < s.nrows && s.flat; k++) s.flat = plain_closure(m, f, s.rows[k].var, t);
+    for (uint32_t k = 0; k < s.nrows && s.flat; k++) s.flat = plain_closure(m, f, s.rows[k].var, s.rows[k].from->type);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t var = f->j->eqns[roots[k].pos].out[roots[k].result];
         bool over = !in_row[k] && f->plan[var].want && may_overwrite(m, f, var, roots, n);

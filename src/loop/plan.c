@@ -8,6 +8,7 @@
  *         moves their elements is no work.
  * Needs:  lowered program. Cost: linear in equations. */
 #include "loop/maker.h"
+#include "prims.gen.h"
 
 enum { CHEAP = 4, EXPENSIVE = 10, LARGEST_KERNEL = 600 };
 enum { NO_NEST = -1 }; /* else: position of the equation whose nest reads the value */
@@ -156,9 +157,63 @@ static void backward(maker *m, frame *f)
     }
 }
 
+/* ---- reductions over several dimensions ---- */
+
+/* Do the elements in row-major order stand in memory in that order? Then an index need not be divided to read them in lanes. */
+static bool runs_on(const frame *f, kn_atom a, unsigned *budget)
+{
+    if (kn_is_literal(a) || f->plan[a].kind != PLACE_LAZY || kn_type_of(f->j, a).rank == 0) return true;
+    if (*budget == 0) return true; /* nothing is stored for it */
+    --*budget;
+    const kn_eqn *e = &f->j->eqns[f->plan[a].def];
+    kiln_type t = f->j->vars[a].type;
+    if (e->prim == &kn_prim_reshape || e->prim == &kn_prim_squeeze) {
+        const kn_param *order = e->prim == &kn_prim_reshape ? kn_param_of(e, "dimensions") : NULL;
+        return (!order || order->kind == KN_P_NONE) && runs_on(f, e->in[0], budget);
+    }
+    bool straight = e->prim != &kn_prim_slice || kn_param_of(e, "strides")->kind == KN_P_NONE;
+    if (e->prim == &kn_prim_slice || e->prim == &kn_prim_dynamic_slice)
+        return straight && one_piece(kn_type_of(f->j, e->in[0]), t) && runs_on(f, e->in[0], budget);
+    if (!(e->prim->flags & KN_ELEMENTWISE)) return false;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        kiln_type in = kn_type_of(f->j, e->in[i]);
+        bool same = in.rank == t.rank && memcmp(in.dims, t.dims, t.rank * sizeof *t.dims) == 0;
+        if (in.rank && (!same || !runs_on(f, e->in[i], budget))) return false;
+    }
+    return true;
+}
+
+/* Of what is computed from moved elements the first value is stored. */
+static void store_moved(frame *f, kn_atom a, unsigned *budget)
+{
+    if (runs_on(f, a, budget)) return;
+    const kn_eqn *e = &f->j->eqns[f->plan[a].def];
+    bool elementwise = (e->prim->flags & KN_ELEMENTWISE) != 0;
+    for (uint32_t i = 0; i < e->nin && elementwise; i++) {
+        if (runs_on(f, e->in[i], budget)) continue;
+        const kn_eqn *d = &f->j->eqns[f->plan[e->in[i]].def];
+        if (d->prim->flags & KN_ELEMENTWISE) store_moved(f, e->in[i], budget);
+        else elementwise = false;
+    }
+    if (!elementwise) f->plan[a].must_store = f->plan[a].moved = true;
+}
+
+/* Returns how many values are to be stored for them. */
+static uint32_t look_at_reductions(frame *f)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < f->j->neqns; k++) {
+        unsigned budget = 2000;
+        const kn_eqn *e = &f->j->eqns[k];
+        if (e->prim->loop == KN_LOOP_REDUCE && divides_index(f, e)) store_moved(f, e->in[0], &budget);
+    }
+    for (uint32_t v = 0; v < f->j->nvars; v++) n += f->plan[v].moved;
+    return n;
+}
+
 void plan_frame(maker *m, frame *f)
 {
-    const kn_jaxpr *j = f->j;
+    const kn_jaxpr *j = f->source = f->j;
     f->plan = KN_NEWN(&m->temp, var_plan, j->nvars);
     if (!MAKER_TRY_MEM(m, f->plan)) return;
     for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].def = UINT32_MAX;
@@ -172,6 +227,12 @@ void plan_frame(maker *m, frame *f)
         }
         forward(m, f, round > 0);
         backward(m, f);
+        if (round > 0 || m->o.no_fusion) continue;
+        bool sort = look_at_reductions(f) > 1 && !m->o.ticks;
+        if (sort) arrange(m, f);
+        for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].moved = f->plan[v].moved && sort;
+        if (sort && m->status == KILN_OK) find_rows(m, f);
+        if (m->status != KILN_OK) return;
     }
     choose_hosts(m, f);
 }

@@ -243,6 +243,19 @@ static bool one_order(const reduction *r, const kn_param *axes)
     return same;
 }
 
+bool divides_index(const frame *f, const kn_eqn *e)
+{
+    kiln_type t = kn_type_of(f->j, e->in[0]);
+    const kn_param *axes = &e->params[0];
+    kn_axis_role role[MAX_RANK];
+    uint32_t n[4] = {0, 0, 0, 0};
+    if (t.rank > MAX_RANK) return false;
+    kn_reduce_order(t, axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, role);
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (t.dims[d] > 1) n[role[d]]++;
+    return n[KN_AXIS_T] > 1 || n[KN_AXIS_O] > 1;
+}
+
 void emit_reduce(maker *m, frame *f, const kn_eqn *e)
 {
     kiln_type y = f->j->vars[e->out[0]].type;

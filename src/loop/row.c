@@ -13,8 +13,7 @@
 
 enum { MOST_TRIED = 64 };
 
-/* Is a window of u's shape one piece of x? */
-static bool one_piece(kiln_type x, kiln_type u)
+bool one_piece(kiln_type x, kiln_type u)
 {
     uint32_t d = x.rank;
     while (d > 0 && u.dims[d - 1] == x.dims[d - 1]) d--;
@@ -67,6 +66,7 @@ void find_rows(maker *m, frame *f)
 {
     const kn_jaxpr *j = f->j;
     uint32_t n = 0, *reads = NULL;
+    f->nrows = 0;
     for (uint32_t k = 0; k < j->neqns; k++) {
         for (uint32_t i = 0; i < j->eqns[k].nout; i++) f->plan[j->eqns[k].out[i]].def = k;
         n += j->eqns[k].prim->loop == KN_LOOP_UPDATE;
@@ -92,7 +92,30 @@ void find_rows(maker *m, frame *f)
     }
 }
 
-static bool same_dims(kiln_type a, kiln_type b) { return a.rank == b.rank && (!a.rank || memcmp(a.dims, b.dims, a.rank * sizeof *a.dims) == 0); }
+/* The same dimensions, but for those of size 1. */
+static bool like_dims(kiln_type a, kiln_type b)
+{
+    uint32_t i = 0, k = 0;
+    for (;; i++, k++) {
+        while (i < a.rank && a.dims[i] == 1) i++;
+        while (k < b.rank && b.dims[k] == 1) k++;
+        if (i == a.rank || k == b.rank) return i == a.rank && k == b.rank;
+        if (a.dims[i] != b.dims[k]) return false;
+    }
+}
+
+void like_index(kiln_type from, const kn_lv *ix, kiln_type to, kn_lv zero, kn_lv *out)
+{
+    uint32_t i = 0;
+    for (uint32_t k = 0; k < to.rank; k++) {
+        if (to.dims[k] == 1) {
+            out[k] = zero;
+            continue;
+        }
+        while (from.dims[i] == 1) i++;
+        out[k] = ix[i++];
+    }
+}
 
 /* The first value that a nest over the same dimensions stores and that reads the row; UINT32_MAX: none. */
 static uint32_t reader_of(maker *m, frame *f, const stack_row *r)
@@ -101,7 +124,7 @@ static uint32_t reader_of(maker *m, frame *f, const stack_row *r)
     uint32_t made = f->plan[r->var].def, tried = 0;
     for (uint32_t k = made == UINT32_MAX ? 0 : made + 1; k < r->update && tried < MOST_TRIED; k++) {
         const kn_eqn *e = &f->j->eqns[k];
-        if (e->prim->loop != KN_LOOP_ELEMENT || f->plan[e->out[0]].kind != PLACE_MEMORY || !same_dims(f->j->vars[e->out[0]].type, t)) continue;
+        if (e->prim->loop != KN_LOOP_ELEMENT || f->plan[e->out[0]].kind != PLACE_MEMORY || !like_dims(f->j->vars[e->out[0]].type, t)) continue;
         tried++;
         for (uint32_t i = 0; i < e->nin; i++)
             if (!kn_is_literal(e->in[i]) && reads_var(m, f, e->in[i], r->var)) return e->out[0];

@@ -349,7 +349,7 @@ static kiln_status transpose_cond(KN_TRANSPOSE_ARGS)
     kn_atom *in = KN_NEWN(arena, kn_atom, e->nin + e->nout), *out = KN_NEWN(arena, kn_atom, e->nin);
     KILN_TRY_MEM(b->ctx, linear && given && found && wanted && in && out);
     KILN_TRY(branch_list(b, e, &branches));
-    if (x[0] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "cond: the index has no derivative");
+    if (x[0] == KN_LINEAR) return kn_not_linear(b, e, "what chooses the branch");
     uint32_t n = 0, m = 0;
     in[n++] = x[0];
     for (uint32_t i = 1; i < e->nin; i++)

@@ -410,10 +410,13 @@ kiln_status kn_transpose_while(KN_TRANSPOSE_ARGS)
     bool *linear = KN_NEWN(arena, bool, nb + v.n), *onto = KN_NEWN(arena, bool, nb + v.n), *given = KN_NEWN(arena, bool, v.n);
     bool *wanted = KN_NEWN(arena, bool, nb + v.n), *found = KN_NEWN(arena, bool, nb + v.n);
     KILN_TRY_MEM(b->ctx, linear && onto && given && wanted && found);
-    for (uint32_t i = 0; i < c; i++)
-        if (x[i] == KN_LINEAR) return kn_fail(b->ctx, KILN_INTERNAL, "while: the condition has no derivative");
     for (uint32_t i = 0; i < nb + v.n; i++) linear[i] = x[c + i] == KN_LINEAR;
     KILN_TRY(find_linear(r, &v, linear));
+    bool *asked = KN_NEWN(arena, bool, c + v.n), decides = false;
+    KILN_TRY_MEM(b->ctx, asked);
+    for (uint32_t i = 0; i < c + v.n; i++) asked[i] = i < c ? x[i] == KN_LINEAR : linear[nb + i - c];
+    KILN_TRY(r->depends(r, v.w.cond, asked, &decides));
+    if (decides) return kn_not_linear(b, e, "what its condition reads");
     double bytes = 0;
     for (uint32_t i = 0; i < nb + v.n; i++) {
         bool carry = i >= nb;

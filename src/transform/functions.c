@@ -42,7 +42,8 @@ kiln_status kn_linear_of(const kn_rules *r, const kn_jaxpr *j, const bool *which
     kn_split s;
     KILN_TRY(kn_partial_body(r, both, unknown, wanted, NULL, &s));
     for (uint32_t i = 0; i < j->nout; i++)
-        if (s.unknown_out[i]) return kn_fail(r->ctx, KILN_INTERNAL, "result %u depends on a tangent", i);
+        if (s.unknown_out[i])
+            return kn_fail(r->ctx, KILN_INVALID, "result %u depends on a tangent: the values that the jvp of a custom_jvp gives must follow from its operands alone", i);
     out->known = s.known;
     out->map = s.unknown;
     out->residuals = s.residuals;

@@ -7,7 +7,8 @@
 
 #include "prims.gen.h"
 
-enum { MOST_WORDS = 64 };
+/* Nested derivatives grow with the power of their depth: of a program of n equations at most MOST_EQUATIONS or MOST_GROWTH n are made. */
+enum { MOST_WORDS = 64, MOST_EQUATIONS = 1 << 20, MOST_GROWTH = 64 };
 
 typedef struct word {
     const char *name, *args; /* both end in text; args: what stands between ':' and '(' or the end, or NULL */
@@ -287,6 +288,16 @@ static kiln_status find(const kn_rules *r, const word *w, const meaning **out)
                    w->name);
 }
 
+static kiln_status check_size(const kn_rules *r, const kn_jaxpr *j, uint32_t done, uint32_t left, uint64_t most)
+{
+    uint64_t n = kn_jaxpr_count(j);
+    if (n <= most) return KILN_OK;
+    return kn_fail(r->ctx, KILN_UNSUPPORTED,
+                   "transform: the innermost %u words of %u make a program of %llu equations; accepted: %llu. Each derivative of a derivative takes two to "
+                   "three times as many; those in some operands, as jvp:0 and hvp:0, take fewer",
+                   done, done + left, (unsigned long long)n, (unsigned long long)most);
+}
+
 static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
 {
     const request *q = how;
@@ -296,11 +307,13 @@ static kiln_status transform(const kn_rules *r, const kn_jaxpr *j, const void *h
     KILN_TRY(read_words(r, q->text, list, &n));
     for (uint32_t i = 0; i < n; i++) KILN_TRY(find(r, &list[i], &means[i]));
     KILN_TRY(count_lanes(r, q, list, n, NULL));
+    uint64_t few = kn_jaxpr_count(j) * MOST_GROWTH, most = few > MOST_EQUATIONS ? few : MOST_EQUATIONS;
     *out = j;
-    while (n-- > 0) {
+    for (uint32_t done = 1; n-- > 0; done++) {
         KILN_TRY_NOTE(r->ctx, apply(r, *out, &list[n], means[n], out), "while transforming by %s%s%s", list[n].name, list[n].args ? ":" : "",
                       list[n].args ? list[n].args : "");
         KILN_TRY(kn_trim(r, *out, out));
+        KILN_TRY(check_size(r, *out, done, n, most));
     }
     return KILN_OK;
 }

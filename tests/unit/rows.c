@@ -245,11 +245,59 @@ static void rod(void **state)
     assert_int_equal(f.copies, 0);
 }
 
+/* Four arrays that the way back reads rolled, each summed in a product with a saved value: what is rolled is one nest, what is computed
+ * of it one, the sums read straight on. Forward: the step, and its four pieces; the sum, its derivative; the way back: the two, four
+ * sums, and the next cotangent. */
+static void rolled(void **state)
+{
+    static const char text[] =
+        "{ lambda ; x:f64[4,16,32] k:f64[]. let\n"
+        "    y:f64[4,16,32] = scan[\n"
+        "      jaxpr={ lambda ; k:f64[] c:f64[4,16,32]. let\n"
+        "          a0:f64[1,16,32] = slice[limit_indices=(1, 16, 32) start_indices=(0, 0, 0) strides=None] c\n"
+        "          a:f64[16,32] = reshape[dimensions=None new_sizes=(16, 32) sharding=None] a0\n"
+        "          b0:f64[1,16,32] = slice[limit_indices=(2, 16, 32) start_indices=(1, 0, 0) strides=None] c\n"
+        "          b:f64[16,32] = reshape[dimensions=None new_sizes=(16, 32) sharding=None] b0\n"
+        "          c0:f64[1,16,32] = slice[limit_indices=(3, 16, 32) start_indices=(2, 0, 0) strides=None] c\n"
+        "          d:f64[16,32] = reshape[dimensions=None new_sizes=(16, 32) sharding=None] c0\n"
+        "          d0:f64[1,16,32] = slice[limit_indices=(4, 16, 32) start_indices=(3, 0, 0) strides=None] c\n"
+        "          e:f64[16,32] = reshape[dimensions=None new_sizes=(16, 32) sharding=None] d0\n"
+        "          r:f64[16,32] = add a b  s:f64[16,32] = add d e  t:f64[16,32] = add r s  u:f64[16,32] = div a t  v:f64[16,32] = mul u u\n"
+        "          a1:f64[16,32] = sub v a  a2:f64[16,32] = mul k a1  a3:f64[16,32] = add a a2\n"
+        "          b1:f64[16,32] = mul v b  b2:f64[16,32] = mul k b1  b3:f64[16,32] = add b b2\n"
+        "          c1:f64[16,32] = sub v d  c2:f64[16,32] = mul k c1  c3:f64[16,32] = add d c2\n"
+        "          d1:f64[16,32] = mul v e  d2:f64[16,32] = mul k d1  d3:f64[16,32] = add e d2\n"
+        "          a4:f64[1,32] = slice[limit_indices=(16, 32) start_indices=(15, 0) strides=None] a3\n"
+        "          a5:f64[15,32] = slice[limit_indices=(15, 32) start_indices=(0, 0) strides=None] a3\n"
+        "          a6:f64[16,32] = concatenate[dimension=0] a4 a5\n"
+        "          b4:f64[16,1] = slice[limit_indices=(16, 32) start_indices=(0, 31) strides=None] b3\n"
+        "          b5:f64[16,31] = slice[limit_indices=(16, 31) start_indices=(0, 0) strides=None] b3\n"
+        "          b6:f64[16,32] = concatenate[dimension=1] b4 b5\n"
+        "          c4:f64[15,32] = slice[limit_indices=(16, 32) start_indices=(1, 0) strides=None] c3\n"
+        "          c5:f64[1,32] = slice[limit_indices=(1, 32) start_indices=(0, 0) strides=None] c3\n"
+        "          c6:f64[16,32] = concatenate[dimension=0] c4 c5\n"
+        "          d4:f64[16,31] = slice[limit_indices=(16, 32) start_indices=(0, 1) strides=None] d3\n"
+        "          d5:f64[16,1] = slice[limit_indices=(16, 1) start_indices=(0, 0) strides=None] d3\n"
+        "          d6:f64[16,32] = concatenate[dimension=1] d4 d5\n"
+        "          a7:f64[1,16,32] = reshape[dimensions=None new_sizes=(1, 16, 32) sharding=None] a6\n"
+        "          b7:f64[1,16,32] = reshape[dimensions=None new_sizes=(1, 16, 32) sharding=None] b6\n"
+        "          c7:f64[1,16,32] = reshape[dimensions=None new_sizes=(1, 16, 32) sharding=None] c6\n"
+        "          d7:f64[1,16,32] = reshape[dimensions=None new_sizes=(1, 16, 32) sharding=None] d6\n"
+        "          n:f64[4,16,32] = concatenate[dimension=0] a7 b7 c7 d7 in (n,) }\n"
+        "      length=6 num_carry=1 num_consts=1 reverse=False unroll=1\n"
+        "    ] k x\n"
+        "    z:f64[4,16,32] = mul y y  w:f64[] = reduce_sum[axes=(0, 1, 2) out_sharding=None] z in (w,) }";
+    facts f = facts_of(*state, text, "grad:0,1");
+    if (f.nests > 10) fail_msg("%llu nests, %u loops", (unsigned long long)f.nests, f.loops);
+    assert_int_equal(f.copies, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),   cmocka_unit_test(other_rows),     cmocka_unit_test(far_rows),
         cmocka_unit_test(pieces), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
+        cmocka_unit_test(rolled),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -337,6 +337,61 @@ static void refused(void **state)
     kiln_prog_release(f);
 }
 
+/* What looks linear and is not: branches and trips that depend on what the transpose is in. */
+static void not_linear(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t wrt;
+        const char *says;
+    } cases[] = {
+        {"{ lambda ; a:f64[] b:f64[]. let p:bool[] = gt a 0.0:f64[]; i:i32[] = convert_element_type[new_dtype=int32 weak_type=False] p\n"
+         "    c:f64[] = cond[branches=({ lambda ; d:f64[]. let e:f64[] = neg d in (e,) } { lambda ; d:f64[]. let  in (d,) })] i b in (c,) }",
+         0, "cond is not linear in what chooses the branch"},
+        {"{ lambda ; a:f64[] b:f64[]. let c:f64[] = while[body_jaxpr={ lambda ; e:f64[]. let g:f64[] = mul e 2.0:f64[] in (g,) } body_nconsts=0\n"
+         "    cond_jaxpr={ lambda ; h:f64[] e:f64[]. let k:bool[] = lt e h in (k,) } cond_nconsts=1] b a in (c,) }",
+         0, "while is not linear in what its condition reads"}, /* a carry */
+        {"{ lambda ; a:f64[] b:f64[]. let c:f64[] = while[body_jaxpr={ lambda ; e:f64[]. let g:f64[] = mul e 2.0:f64[] in (g,) } body_nconsts=0\n"
+         "    cond_jaxpr={ lambda ; h:f64[] e:f64[]. let k:bool[] = lt e h in (k,) } cond_nconsts=1] b a in (c,) }",
+         1, "while is not linear in what its condition reads"}, /* a constant */
+        {"{ lambda ; a:f64[] b:f64[]. let i:f64[] c:f64[] = while[body_jaxpr={ lambda ; d:f64[] i:f64[] e:f64[]. let g:f64[] = mul e 2.0:f64[]; j:f64[] = add i d in (j, g) }\n"
+         "    body_nconsts=1 cond_jaxpr={ lambda ; i:f64[] e:f64[]. let k:bool[] = lt i 9.0:f64[] in (k,) } cond_nconsts=0] a 0.0:f64[] b in (c,) }",
+         0, "while is not linear in what its condition reads"}, /* what becomes linear in a trip */
+    };
+    kiln_ctx *ctx = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kiln_prog *f, *p = NULL;
+        assert_ok(ctx, kiln_prog_parse(ctx, cases[i].text, strlen(cases[i].text), "text", &f));
+        assert_int_equal(kiln_prog_transpose(ctx, f, &cases[i].wrt, 1, &p), KILN_UNSUPPORTED);
+        assert_says(ctx, cases[i].says);
+        assert_string_equal(kiln_ctx_error(ctx)->file, "text");
+        assert_null(p);
+        uint32_t other = 1;
+        if (i == 3) { /* in the other operand it is */
+            assert_ok(ctx, kiln_prog_transpose(ctx, f, &other, 1, &p));
+            kiln_prog_release(p);
+        }
+        kiln_prog_release(f);
+    }
+}
+
+/* A tower of derivatives is refused before it takes all memory. */
+static void too_deep(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kiln_prog *f = program(ctx, false), *p = NULL;
+    char word[64 * 5 + 1] = "jvp";
+    for (int k = 1; k < 40; k++) {
+        char outer[sizeof word];
+        snprintf(outer, sizeof outer, "jvp(%s)", word);
+        memcpy(word, outer, sizeof word);
+    }
+    assert_int_equal(kiln_prog_transform(ctx, f, word, NULL, 0, &p), KILN_UNSUPPORTED);
+    assert_says(ctx, "words of 40 make a program of");
+    assert_null(p);
+    kiln_prog_release(f);
+}
+
 /* A chain of n equations: what a word makes of it grows as it does, in equations and in bytes. */
 static void linear(void **state)
 {
@@ -389,6 +444,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forward), cmocka_unit_test(transposed), cmocka_unit_test(reverse),
                                        cmocka_unit_test(matrices), cmocka_unit_test(axes), cmocka_unit_test(policies),
-                                       cmocka_unit_test(refused), cmocka_unit_test(linear), cmocka_unit_test(no_memory)};
+                                       cmocka_unit_test(refused), cmocka_unit_test(not_linear), cmocka_unit_test(too_deep), cmocka_unit_test(linear), cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
