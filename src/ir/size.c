@@ -10,6 +10,28 @@ bool kn_prog_open(const kn_prog *p)
     return false;
 }
 
+static bool is_size(int64_t v)
+{
+    int64_t a, b;
+    return kn_size_open(v) && kn_size_split(v, &a, &b);
+}
+
+static bool in_param(const kn_param *p)
+{
+    bool found = p->kind == KN_P_INT ? is_size(p->i) : p->kind == KN_P_JAXPR && kn_jaxpr_uses_size(p->jaxpr);
+    for (uint32_t i = 0; p->kind == KN_P_INTS && i < p->n; i++) found = found || is_size(p->ints[i]);
+    for (uint32_t i = 0; (p->kind == KN_P_TUPLE || p->kind == KN_P_RECORD) && i < p->n; i++) found = found || in_param(&p->items[i]);
+    return found;
+}
+
+bool kn_jaxpr_uses_size(const kn_jaxpr *j)
+{
+    bool found = false;
+    for (uint32_t k = 0; k < j->neqns && !found; k++)
+        for (uint32_t i = 0; i < j->eqns[k].prim->nparams && !found; i++) found = in_param(&j->eqns[k].params[i]);
+    return found;
+}
+
 static kiln_status misfit(kiln_ctx *ctx, const kiln_array *a, kiln_type want, const char *name, uint32_t i, const char *who)
 {
     if (!a) return kn_fail(ctx, KILN_INVALID, "%sinput %u is NULL; accepted: an array of type %s", who, i, kn_type_show(want).s);

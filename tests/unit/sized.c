@@ -171,6 +171,8 @@ static void refused(void **s)
         {"{ lambda ; a:f32[n,4]. let\n b:i32[] = dim_as_value[dim=k]\n in (a,) }", "dim", 2},
         {"{ lambda ; a:f32[n,4]. let\n b:f32[4,n] = transpose[permutation=(1, 0)] a\n c:f32[n] = reduce_sum[axes=(0,) out_sharding=None] b\n in (c,) }",
          "reduce_sum needs the size n", 3},
+        {"{ lambda ; a:f32[]. let\n b:i32[] = dim_as_value[dim=3*n]\n c:f32[n] = broadcast_in_dim[broadcast_dimensions=() shape=(n,)] a\n in (b,) }", "dim", 2},
+        {"{ lambda ; a:f32[]. let\n c:f32[n] = broadcast_in_dim[broadcast_dimensions=() shape=(n,)] a\n in (c,) }", "nothing says what n is", 0},
         {"{ lambda ; a:f32[n]. let\n b:f32[n] = sort[dimension=0 is_stable=True num_keys=1] a\n in (b,) }", "sort needs the size n", 2},
         {"{ lambda ; a:f64[n,3,3]. let\n b:f64[n,3,3] = cholesky a\n in (b,) }", "needs the size n", 2},
         {"{ lambda ; a:f32[n,4]. let\n b:f32[2*n,2] = reshape[dimensions=None new_sizes=(2*n, 2) sharding=None] a\n c:f32[200,2] = slice[limit_indices=(200, 2) "
