@@ -26,7 +26,7 @@ test: build ## runs every test
 	@ctest --preset release
 
 bits: build ## compares the bits of every program in every form of code, on every processor that can be emulated
-	@sh tools/install-dependencies --aarch64 && ctest --preset release -L bits
+	@sh tools/install-dependencies --ci --aarch64 && ctest --preset release -L bits
 
 gates: build ## compares what compiles make, and the instructions of calls, with benchmarks/gate/counts.json
 	@sh tools/install-dependencies --ci && sh tools/check-counts $(KILN)

@@ -40,7 +40,7 @@ extern "C" {
  *  | `vmap:a,b,..` | per operand an axis or `None` (`0*8`: axis 0, with 8 lanes; `0*n`: as many as there are at each call) | a new axis 0 in every result |
  *  | `vmap:a,b,..->c,d,..` | the same | lanes along these axes of the results; `None`: the result has none |
  *  | `sum` | operands | the sum of all elements of the first result |
- *  | `checkpoint`, `checkpoint:log`, `checkpoint:dots`, `checkpoint:NAME,..` | operands | results; reverse derivatives compute values again |
+ *  | `checkpoint`, `checkpoint:log`, `checkpoint:log,1000`, `checkpoint:dots`, `checkpoint:NAME,..` | operands | results; reverse derivatives compute values again |
  *
  *  @param operands  types of the operands of the outermost word, which say how many lanes there are; NULL: every vmap says it itself
  *  Errors: KILN_INVALID a word is not one of these, an operand does not exist, a derivative in an integer; KILN_SHAPE; KILN_UNSUPPORTED
@@ -162,10 +162,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_prog_sparse_jacobian(kiln_ctx *ctx, con
 KILN_API KILN_NODISCARD kiln_status kiln_prog_hvp(kiln_ctx *ctx, const kiln_prog *p, uint32_t wrt, kiln_prog **out);
 
 /** The same operands and results; but a reverse derivative keeps of it only what `saved` says, and computes the rest again on its way back.
- *  With `nothing` a scan of 64 trips and more runs in checkpointed segments: of n trips the way back keeps about 2 sqrt(n) carries, and
+ *  With `nothing` a scan of 64 trips and more, wherever it stands, runs in checkpointed segments: of n trips the way back keeps about 2 sqrt(n) carries, and
  *  of one segment what its trips need. With `log` in segments of segments: memory goes with the logarithm, time with it too.
- *  @param saved  what may be kept: `nothing` (the default, with n 0), `log` or `everything`, alone; or `dots` (results of products) and names
- *                that kiln_name gave to values inside
+ *  @param saved  what may be kept: `nothing` (the default, with n 0; `root` is the same), `log` or `everything`, alone or followed by a number in
+ *                text: about how many trips while loops make, which then keep root, log or all of them (kiln_loop_opts in kiln/trace.h); or
+ *                `dots` (results of products) and names that kiln_name gave to values inside
  *  The gradient's bits are those without it.
  *  Errors: KILN_INVALID no such policy; KILN_NOMEM. Threads: the context's. Cost: linear in the program; of a gradient: one more evaluation.
  *  Paper: Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26 (2000). Since: 0.1 */

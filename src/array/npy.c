@@ -298,6 +298,29 @@ kiln_status kn_npy_header_make(kiln_ctx *ctx, const char *name, kiln_type type, 
     return KILN_OK;
 }
 
+bool kn_npy_next(kn_npy_piece *p)
+{
+    const unsigned char *v = kiln_array_read(p->a);
+    size_t left = kiln_array_bytes(p->a) - p->done;
+    kiln_dtype d = kiln_array_type(p->a).dtype;
+    p->at = v + p->done;
+    p->n = left;
+    if (left && (d == KILN_I2 || d == KILN_I4)) {
+        p->n = left < sizeof p->own ? left : sizeof p->own;
+        for (size_t i = 0; i < p->n; i++) p->own[i] = (unsigned char)kn_scalar_load(d, v, (int64_t)(p->done + i)).i;
+        p->at = p->own;
+    }
+    p->done += p->n;
+    return left > 0;
+}
+
+kiln_status kn_npy_write(kn_file *f, const kiln_array *a)
+{
+    kn_npy_piece p = {.a = a};
+    while (kn_npy_next(&p)) KILN_TRY(kn_file_write(f, p.at, p.n));
+    return KILN_OK;
+}
+
 kiln_status kiln_array_load(kiln_ctx *ctx, const char *path, kiln_array **out)
 {
     *out = NULL;
@@ -315,7 +338,7 @@ kiln_status kiln_array_save(kiln_ctx *ctx, const char *path, const kiln_array *a
     kn_file *f;
     KILN_TRY(kn_file_create(ctx, path, &f));
     kiln_status status = kn_file_write(f, h.s, h.n);
-    if (status == KILN_OK) status = kn_file_write(f, kiln_array_read(a), kiln_array_bytes(a));
+    if (status == KILN_OK) status = kn_npy_write(f, a);
     if (status == KILN_OK) return kn_file_commit(f);
     kn_file_cancel(f);
     return status;

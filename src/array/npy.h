@@ -16,4 +16,15 @@ typedef struct kn_npy_header {
 } kn_npy_header;
 kiln_status kn_npy_header_make(kiln_ctx *ctx, const char *name, kiln_type type, kn_npy_header *out);
 
+/* The bytes behind it, piece by piece: p.at points to p.n of them until kn_npy_next says that there are none left. They are the array's
+ * memory, but that numbers of less than 8 bits with a sign have it in all of their byte. */
+typedef struct kn_npy_piece {
+    const kiln_array *a;
+    const unsigned char *at;
+    size_t n, done;
+    unsigned char own[4096];
+} kn_npy_piece;
+bool kn_npy_next(kn_npy_piece *p); /* begins with all but `a` zero */
+kiln_status kn_npy_write(kn_file *f, const kiln_array *a); /* all pieces */
+
 #endif

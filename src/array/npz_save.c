@@ -31,13 +31,13 @@ static void put32(block *k, uint64_t v) { put(k, v < UINT32_MAX ? v : UINT32_MAX
 static uint32_t checksum(const saved *s, const kiln_array *a)
 {
     uLong crc = crc32(0, (const Bytef *)s->header.s, (uInt)s->header.n);
-    const Bytef *p = kiln_array_read(a);
-    for (size_t n = kiln_array_bytes(a); n;) {
-        uInt k = (uInt)(n < (1u << 30) ? n : 1u << 30);
-        crc = crc32(crc, p, k);
-        p += k;
-        n -= k;
-    }
+    kn_npy_piece p = {.a = a};
+    while (kn_npy_next(&p))
+        for (size_t at = 0; at < p.n;) {
+            uInt k = (uInt)(p.n - at < (1u << 30) ? p.n - at : 1u << 30);
+            crc = crc32(crc, p.at + at, k);
+            at += k;
+        }
     return (uint32_t)crc;
 }
 
@@ -68,7 +68,7 @@ static kiln_status write_member(kn_file *f, const saved *s, const kiln_array *a)
         KILN_TRY(kn_file_write(f, k.b, k.n));
     }
     KILN_TRY(kn_file_write(f, s->header.s, s->header.n));
-    return kn_file_write(f, kiln_array_read(a), kiln_array_bytes(a));
+    return kn_npy_write(f, a);
 }
 
 static kiln_status write_entry(kn_file *f, const saved *s)

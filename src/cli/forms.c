@@ -5,7 +5,7 @@
 
 static kiln_status put_jaxpr(cli *c, const cli_shown *s, kn_text *t)
 {
-    kn_print_style style = {.width = (unsigned)cli_int(c, "width", 80), .old = s->p->old_dialect, .brief = cli_has(c, "brief")};
+    kn_print_style style = {.width = (unsigned)cli_int(c, "width", 80), .old = strcmp(cli_text(c, "dialect", s->p->old_dialect ? "old" : "new"), "old") == 0, .brief = cli_has(c, "brief")};
     kiln_status status = kn_print_jaxpr(c->ctx, s->p->main, style, t);
     kn_text_char(t, '\n');
     return status;
@@ -123,9 +123,18 @@ static int write_all(cli *c, const cli_shown *s)
     return status == KILN_OK ? CLI_DONE : cli_fail(c);
 }
 
+kiln_status cli_form_text(cli *c, const cli_shown *s, const char *format, kn_text *t)
+{
+    for (unsigned i = 0; i < N_FORMS; i++)
+        if (strcmp(forms[i].name, format) == 0) return forms[i].put(c, s, t);
+    return kn_fail(c->ctx, KILN_NOTFOUND, "no format '%s'", format);
+}
+
 int cli_forms(cli *c, const cli_shown *s)
 {
     const char *format = cli_text(c, "format", "jaxpr");
+    if (cli_has(c, "dialect") && !cli_to_folder(c) && strcmp(format, "jaxpr") != 0)
+        return cli_bad(c, "usage", "--dialect is that of jaxprs, not of --format %s", format);
     if (cli_to_folder(c)) return write_all(c, s);
     if (cli_has(c, "brief") && strcmp(format, "stablehlo") == 0)
         return cli_bad(c, "usage", "--brief leaves parameters out of jaxpr, hlo, dot and svg; stablehlo has no short form");

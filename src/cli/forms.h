@@ -17,6 +17,7 @@ typedef struct cli_shown {
 /* Prints one form (--format), or with `-o FOLDER/` writes all into it, a file each: NAME.jaxpr, .mlir, .hlo, .dot, .svg; behind the
  * first stage NAME.STAGE.jaxpr and so on. What cannot be made is left out there with a warning. Exit code. */
 int cli_forms(cli *c, const cli_shown *s);
+kiln_status cli_form_text(cli *c, const cli_shown *s, const char *format, kn_text *t); /* appends one form */
 bool cli_form_is_fused(const char *format); /* shows nests */
 bool cli_to_folder(const cli *c);           /* -o FOLDER/ */
 

@@ -62,7 +62,8 @@ static bool convert(cli *c, cli_value *v, const char *shown)
     case CLI_INT:
         errno = 0;
         v->integer = strtoll(v->text, &end, 10);
-        if (end == v->text || *end || errno) return cli_bad(c, "usage", "%s takes a whole number, found '%s'", shown, v->text), false;
+        if (end == v->text || *end) return cli_bad(c, "usage", "%s takes a whole number, found '%s'", shown, v->text), false;
+        if (errno) return cli_bad(c, "usage", "%s takes a whole number of at most 63 bits, found '%s'", shown, v->text), false;
         if (v->integer < o->least)
             return cli_bad(c, "usage", "%s takes a number of at least %lld, found %s", shown, (long long)o->least, v->text), false;
         break;
@@ -73,8 +74,10 @@ static bool convert(cli *c, cli_value *v, const char *shown)
     case CLI_CHOICE:
         if (!is_choice(o->value, v->text)) return cli_bad(c, "usage", "%s takes one of %s, found '%s'", shown, o->value, v->text), false;
         break;
-    case CLI_FLAG:
-    case CLI_TEXT: break;
+    case CLI_TEXT:
+        if (!*v->text) return cli_bad(c, "usage", "%s needs a value: %s; found ''", shown, o->value), false;
+        break;
+    case CLI_FLAG: break;
     }
     return true;
 }

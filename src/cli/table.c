@@ -8,6 +8,7 @@
     X(eval)                                                                                        \
     X(show)                                                                                        \
     X(check)                                                                                       \
+    X(bench)                                                                                       \
     X(compare)                                                                                     \
     X(counts)                                                                                      \
     X(prims)                                                                                       \

@@ -63,6 +63,8 @@ static kiln_status adapt(kiln_ctx *ctx, kiln_type want, kiln_array **a)
     t.dtype = want.dtype;
     KILN_TRY(kiln_array_create(ctx, t, &b));
     memcpy(kiln_array_data(b), kiln_array_read(*a), kiln_array_bytes(b));
+    if (want.dtype == KILN_I2 || want.dtype == KILN_I4) /* in memory without the sign in the upper bits */
+        for (int64_t k = 0; k < kiln_type_size(t); k++) kn_scalar_store(t.dtype, kiln_array_data(b), k, kn_scalar_load(t.dtype, kiln_array_read(*a), k));
     kiln_array_release(*a);
     *a = b;
     return KILN_OK;

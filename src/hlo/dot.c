@@ -298,6 +298,7 @@ static const char *style_of(const kn_eqn *e)
         [KN_LOOP_DOT] = "fillcolor=\"#c9dff7\"",
         [KN_LOOP_CONV] = "fillcolor=\"#c9dff7\"",
         [KN_LOOP_UPDATE] = "fillcolor=\"#d5efe6\"",
+        [KN_LOOP_SCATTER] = "fillcolor=\"#d5efe6\"",
         [KN_LOOP_WHILE] = "fillcolor=\"#dddddd\"",
         [KN_LOOP_COND] = "fillcolor=\"#dddddd\"",
         [KN_LOOP_SORT] = "peripheries=2, fillcolor=\"#f9cfd6\"",

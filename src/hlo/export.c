@@ -240,13 +240,25 @@ const char *kn_export_name(const kn_prim *p)
     return comparison ? "compare" : dot ? dot + 1 : p->name;
 }
 
+/* Does a body that HLO cannot write see something around it? Literals are made again inside. */
+static bool must_close(const kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
+{
+    const kn_param *n = x->closed ? kn_param_of(e, "num_consts") : NULL;
+    bool two = e->prim == &kn_prim_select_and_scatter;
+    int64_t consts = !n ? 0 : n->kind == KN_P_INT ? n->i : n->kind == KN_P_INTS ? n->ints[0] + n->ints[1] : 0;
+    if (!two && e->prim != &kn_prim_reduce && e->prim != &kn_prim_reduce_window) return false;
+    for (int64_t i = 0; i < consts; i++)
+        if (!kn_is_literal(e->in[i]) && (two || kn_type_of(j, e->in[i]).rank)) return true;
+    return false;
+}
+
 void kn_xeqn(kn_export *x, const kn_jaxpr *j, const kn_eqn *e)
 {
     const kn_xrow *row = find_row(e->prim);
     const kn_mloc *around = x->loc;
     if (x->status != KILN_OK) return;
     if (!x->lowered) x->loc = location(x, e);
-    if (row) row->fn(x, j, e, row);
+    if (row && !must_close(x, j, e)) row->fn(x, j, e, row);
     else if (kn_lower_rule(j, e)) kn_xlowered(x, j, e);
     else kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "StableHLO has no operation for %s", e->prim->name));
     x->loc = around;
@@ -526,9 +538,9 @@ static void module_attributes(kn_export *x)
     x->m->attrs = (kn_mattr){.kind = KN_MA_DICT, .n = 2, .at = "", .fields = fields};
 }
 
-kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, kn_mmodule **out)
+kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, bool hlo, kn_mmodule **out)
 {
-    kn_export x = {.ctx = ctx, .arena = arena, .prog = p, .at = ""};
+    kn_export x = {.ctx = ctx, .arena = arena, .prog = p, .at = "", .closed = hlo};
     kn_mmodule *m = KN_NEW(arena, kn_mmodule);
     KILN_TRY_MEM(ctx, m);
     m->src = (kn_source){.ctx = ctx, .file = "", .text = "", .n = 0};

@@ -38,6 +38,7 @@ typedef struct kn_export {
     kn_mregion *block;        /* that operations are appended to */
     kn_mop *last;             /* of it */
     kn_xframe *frame;
+    bool closed;              /* bodies over scalars see scalars only (HLO), and those of select_and_scatter nothing around them */
     uint32_t depth, lowered; /* regions around; equations around that are written as what they lower to */
     const kn_mloc *loc;
     const char *at; /* place in the text that is read, given to what follows; "" where there is none */
@@ -57,7 +58,7 @@ extern const kn_xrow kn_xrows_element[], kn_xrows_shape[], kn_xrows_reduce[], kn
 extern const uint32_t kn_xrows_n_element, kn_xrows_n_shape, kn_xrows_n_reduce, kn_xrows_n_control, kn_xrows_n_linalg;
 
 /* Makes the tree of a program: @main and the functions that it calls, in the order of their first calls, callers first. */
-kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, kn_mmodule **out);
+kiln_status kn_export_program(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, bool hlo, kn_mmodule **out);
 
 /* The operation that a primitive is written as, without its dialect; its own name where it has none or several. */
 const char *kn_export_name(const kn_prim *p);

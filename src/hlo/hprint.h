@@ -56,8 +56,9 @@ const char *kn_htuple_shape(kn_hprint *p, const uint32_t *values, uint32_t n); /
 void kn_hfail(kn_hprint *p, kiln_status s);
 const char *kn_hkeep(kn_hprint *p, kn_text *t); /* the text, ended; the buffer is emptied */
 void kn_hset_results(kn_hprint *p, const kn_mop *o, uint32_t inst); /* one result, or those of a tuple */
-/* The computation of a region over scalars. */
-const char *kn_hregion_name(kn_hprint *p, const kn_mregion *r);
+/* The computation of a region over scalars. HLO's bodies see nothing around them, so that captured values enter as elements of one more array
+ * each: of a comparator as a pair more, else as one accumulator and one element more, of which the accumulator is the result, too. */
+const char *kn_hregion_name(kn_hprint *p, const kn_mregion *r, const uint32_t *captured, uint32_t n, bool pairs);
 
 /* A region whose one parameter is a tuple of `captured` values and its arguments; `pass`: its result is a tuple that begins with them. */
 kn_hcomp *kn_htuple_region(kn_hprint *p, const kn_mregion *r, const uint32_t *captured, uint32_t n, bool pass);
@@ -68,6 +69,11 @@ void kn_hop(kn_hprint *p, const kn_mop *o);
 
 /* ---- hprint_control.c ---- */
 void kn_hcontrol(kn_hprint *p, const kn_mop *o); /* while, case, if */
+/* The values from around that regions of the operation use, constants aside. */
+typedef struct kn_hcaptured {
+    KN_VEC(uint32_t) values;
+} kn_hcaptured;
+kn_hcaptured kn_hcaptured_by(kn_hprint *p, const kn_mop *o);
 
 const char *kn_hlo_dtype(kiln_dtype d);
 

@@ -6,7 +6,7 @@ typedef struct capture {
     kn_hprint *p;
     uint32_t first; /* values from here on belong to the regions */
     bool *seen;
-    KN_VEC(uint32_t) values;
+    kn_hcaptured found;
 } capture;
 
 static void walk(capture *c, const kn_mregion *r)
@@ -18,7 +18,7 @@ static void walk(capture *c, const kn_mregion *r)
             bool constant = def && kn_span_is(def->name, "stablehlo.constant"); /* made again inside */
             if (v >= c->first || c->seen[v] || constant) continue;
             c->seen[v] = true;
-            if (!kn_push(c->p->arena, &c->values, v)) kn_hfail(c->p, kn_nomem(c->p->ctx));
+            if (!kn_push(c->p->arena, &c->found.values, v)) kn_hfail(c->p, kn_nomem(c->p->ctx));
         }
         for (uint32_t i = 0; i < o->nregions; i++) walk(c, &o->regions[i]);
     }
@@ -84,12 +84,18 @@ static void branches(kn_hprint *p, const kn_mop *o, const uint32_t *captured, ui
     kn_hset_results(p, o, k);
 }
 
+kn_hcaptured kn_hcaptured_by(kn_hprint *p, const kn_mop *o)
+{
+    capture c = {.p = p, .first = o->nregions ? o->regions[0].first : 0};
+    if (o->nregions && !(c.seen = KN_NEWN(p->arena, bool, p->f->nvalues))) kn_hfail(p, kn_nomem(p->ctx));
+    for (uint32_t i = 0; i < o->nregions && p->status == KILN_OK; i++) walk(&c, &o->regions[i]);
+    return c.found;
+}
+
 void kn_hcontrol(kn_hprint *p, const kn_mop *o)
 {
-    capture c = {.p = p, .first = o->regions[0].first, .seen = KN_NEWN(p->arena, bool, p->f->nvalues)};
-    if (!c.seen) kn_hfail(p, kn_nomem(p->ctx));
+    kn_hcaptured c = kn_hcaptured_by(p, o);
     if (p->status != KILN_OK) return;
-    for (uint32_t i = 0; i < o->nregions; i++) walk(&c, &o->regions[i]);
     if (kn_span_is(o->name, "stablehlo.while")) while_loop(p, o, c.values.v, c.values.n);
     else branches(p, o, c.values.v, c.values.n);
 }

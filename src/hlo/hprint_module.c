@@ -142,36 +142,40 @@ static kn_hcomp *open(kn_hprint *p, const char *name)
     return c;
 }
 
-/* Operations of a region into the current computation; its root is the result, or a tuple of them. */
-static void fill(kn_hprint *p, const kn_mregion *r)
+/* Operations of a region into the current computation; its root is the result, or a tuple of them and of the n `extra` values. */
+static void fill(kn_hprint *p, const kn_mregion *r, const uint32_t *extra, uint32_t n)
 {
     const kn_mop *o = r->ops;
     for (; o && o->next && p->status == KILN_OK; o = o->next) kn_hop(p, o);
     if (!o || p->status != KILN_OK) return;
-    uint32_t *in = KN_NEWN(p->arena, uint32_t, o->nin);
-    if (!in) {
+    uint32_t all = o->nin + n, *in = KN_NEWN(p->arena, uint32_t, all), *values = KN_NEWN(p->arena, uint32_t, all);
+    if (!in || !values) {
         kn_hfail(p, kn_nomem(p->ctx));
         return;
     }
-    for (uint32_t i = 0; i < o->nin; i++) in[i] = kn_hvalue_at(p, o->in[i]);
-    p->c->root = o->nin == 1 ? in[0] : kn_hadd(p, "tuple", kn_hshape_of(p, o->in, o->nin), in, o->nin, "");
+    for (uint32_t i = 0; i < all; i++) values[i] = i < o->nin ? o->in[i] : extra[i - o->nin];
+    for (uint32_t i = 0; i < all; i++) in[i] = kn_hvalue_at(p, values[i]);
+    p->c->root = all == 1 ? in[0] : kn_hadd(p, "tuple", kn_hshape_of(p, values, all), in, all, "");
 }
 
-const char *kn_hregion_name(kn_hprint *p, const kn_mregion *r)
+const char *kn_hregion_name(kn_hprint *p, const kn_mregion *r, const uint32_t *captured, uint32_t n, bool pairs)
 {
     kn_hcomp *around = p->c, *c = open(p, "");
-    uint32_t *at = p->at;
+    uint32_t *at = p->at, half = pairs ? r->nargs : r->nargs / 2, nargs = r->nargs + 2 * n;
     if (p->status != KILN_OK || !c) return "";
     c->name = numbered(p, "region");
     p->c = c;
     p->at = KN_NEWN(p->arena, uint32_t, p->f->nvalues);
     if (!p->at) kn_hfail(p, kn_nomem(p->ctx));
-    for (uint32_t i = 0; i < r->nargs && p->status == KILN_OK; i++) {
-        uint32_t inst = 0;
-        parameter(p, i, kn_hshape(p, p->f->values[r->args + i].type->type), &inst);
-        p->at[r->args + i] = inst + 1;
+    for (uint32_t i = 0; i < nargs && p->status == KILN_OK; i++) {
+        uint32_t inst = 0, k = i < half ? i : i - half, value; /* among what is captured, twice n of pairs, n and once more n behind the others */
+        bool own = i < half || (!pairs && k >= n && k - n < r->nargs - half), first = pairs ? k % 2 == 0 : k < n;
+        if (own) value = r->args + (i < half ? i : i - n);
+        else value = captured[pairs ? k / 2 : first ? k : i - n - r->nargs];
+        parameter(p, i, kn_hshape(p, p->f->values[value].type->type), &inst);
+        if (own || first) p->at[value] = inst + 1;
     }
-    if (p->status == KILN_OK) fill(p, r);
+    if (p->status == KILN_OK) fill(p, r, captured, pairs ? 0 : n);
     if (p->status == KILN_OK && !kn_push(p->arena, &p->comps, c)) kn_hfail(p, kn_nomem(p->ctx));
     p->c = around;
     p->at = at;
@@ -250,7 +254,7 @@ kn_hcomp *kn_hfunction(kn_hprint *p, const kn_mfunc *f)
         parameter(p, i, kn_hshape(p, f->values[i].type->type), &inst);
         p->at[i] = inst + 1;
     }
-    if (p->status == KILN_OK) fill(p, &f->body);
+    if (p->status == KILN_OK) fill(p, &f->body, NULL, 0);
     if (entry) c->name = numbered(p, base);
     if (p->status == KILN_OK && !kn_push(p->arena, &p->comps, c)) kn_hfail(p, kn_nomem(p->ctx));
     p->of_func[f->index] = c;
@@ -395,7 +399,7 @@ kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *prog, unsigned flags,
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_export_program(ctx, &arena, prog, &m);
+    kiln_status s = kn_export_program(ctx, &arena, prog, true, &m);
     if (s == KILN_OK) {
         kn_hprint p = {.ctx = ctx, .arena = &arena, .m = m, .optimised = flags & KN_HLO_OPTIMISED, .brief = flags & KN_HLO_BRIEF};
         s = kn_hmodule(&p);

@@ -8,6 +8,7 @@ typedef struct put {
     kn_hprint *p;
     const kn_mop *o;
     kn_text t; /* the attributes */
+    kn_hcaptured captured; /* by regions over scalars */
 } put;
 
 static kiln_type in_type(const put *w, uint32_t k) { return w->p->f->values[w->o->in[k]].type->type; }
@@ -212,7 +213,89 @@ static void region(put *w, const char *key, uint32_t k)
 {
     kn_text_printf(&w->t, ", %s=", key);
     if (w->p->optimised) kn_text_char(&w->t, '%');
-    kn_text_add(&w->t, kn_hregion_name(w->p, &w->o->regions[k]));
+    kn_text_add(&w->t, kn_hregion_name(w->p, &w->o->regions[k], w->captured.values.v, w->captured.values.n, kn_span_is(w->o->name, "stablehlo.sort")));
+}
+
+/* ---- values that a body over scalars captures: arrays of equal elements beside the others ---- */
+
+static uint32_t repeated(put *w, uint32_t value, kiln_type shape)
+{
+    kn_hprint *p = w->p;
+    uint32_t in = kn_hvalue_at(p, value);
+    shape.dtype = p->f->values[value].type->type.dtype;
+    if (shape.rank == 0) return in;
+    uint32_t k = kn_hadd(p, "broadcast", kn_hshape(p, shape), &in, 1, ", dimensions={}");
+    if (p->status == KILN_OK) p->c->inst.v[k].loc = renamed(p, w->o->loc, "broadcast_in_dim");
+    return k;
+}
+
+/* What an operation with captured values stands for: the operands with such arrays in their places, one list. */
+typedef struct wider {
+    uint32_t *in, nin;
+} wider;
+
+/* n own operands from `from` on, then the captured values as arrays of the first one's shape. */
+static void beside(put *w, wider *x, uint32_t from, uint32_t n, bool scalars)
+{
+    const uint32_t *v = w->captured.values.v;
+    kiln_type shape = scalars ? KILN_SCALAR(KILN_BOOL) : in_type(w, from);
+    for (uint32_t i = 0; i < n; i++) x->in[x->nin++] = kn_hvalue_at(w->p, w->o->in[from + i]);
+    for (uint32_t i = 0; i < w->captured.values.n && w->p->status == KILN_OK; i++) x->in[x->nin++] = repeated(w, v[i], shape);
+}
+
+static void widen(put *w, wider *x)
+{
+    uint32_t n = w->o->nin, more = w->captured.values.n;
+    x->nin = 0;
+    x->in = KN_NEWN(w->p->arena, uint32_t, n + 2 * more);
+    if (!x->in) kn_hfail(w->p, kn_nomem(w->p->ctx));
+    for (uint32_t i = 0; i < more && w->p->status == KILN_OK; i++)
+        if (w->p->f->values[w->captured.values.v[i]].type->type.rank)
+            kn_hfail(w->p, kn_fail(w->p->ctx, KILN_UNSUPPORTED, "HLO has no form for a body over scalars that uses an array from around it; accepted: scalars"));
+    if (w->p->status != KILN_OK) return;
+    if (kn_span_is(w->o->name, "stablehlo.sort")) {
+        beside(w, x, 0, n, false);
+    } else if (kn_span_is(w->o->name, "stablehlo.scatter")) {
+        uint32_t arrays = n / 2;
+        beside(w, x, 0, arrays, false);
+        x->in[x->nin++] = kn_hvalue_at(w->p, w->o->in[arrays]);
+        beside(w, x, arrays + 1, arrays, false);
+    } else {
+        beside(w, x, 0, n / 2, false);
+        beside(w, x, n / 2, n / 2, true);
+    }
+}
+
+static void tuple_shape(put *w, kn_text *t)
+{
+    uint32_t own = w->o->nout, all = own + w->captured.values.n;
+    kn_text_char(t, '(');
+    for (uint32_t i = 0; i < all; i++) {
+        kiln_type y = out_type(w, i < own ? i : 0);
+        if (i >= own) y.dtype = w->p->f->values[w->captured.values.v[i - own]].type->type.dtype;
+        kn_text_printf(t, "%s", i ? ", " : "");
+        if (i && i % 5 == 0) kn_text_printf(t, "/*index=%u*/", i);
+        kn_text_add(t, kn_hshape(w->p, y));
+    }
+    kn_text_char(t, ')');
+}
+
+static void add_wider(put *w, const char *opcode, const wider *x)
+{
+    kn_hprint *p = w->p;
+    const char *attrs = kn_hkeep(p, &w->t);
+    tuple_shape(w, &w->t);
+    uint32_t own = w->o->nout, all = own + w->captured.values.n, k = kn_hadd(p, opcode, kn_hkeep(p, &w->t), x->in, x->nin, attrs);
+    if (p->status != KILN_OK) return;
+    p->c->inst.v[k].loc = w->o->loc;
+    for (uint32_t i = 0; i < all && p->status == KILN_OK; i++) { /* of the others, too: read back, they are results */
+        kiln_type y = out_type(w, i < own ? i : 0);
+        if (i >= own) y.dtype = p->f->values[w->captured.values.v[i - own]].type->type.dtype;
+        char *index = kn_arena_printf(p->arena, ", index=%u", i);
+        if (!index) kn_hfail(p, kn_nomem(p->ctx));
+        uint32_t at = kn_hadd(p, "get-tuple-element", kn_hshape(p, y), &k, 1, index);
+        if (i < own) p->at[w->o->out + i] = at + 1;
+    }
 }
 
 /* ---- windows ---- */
@@ -356,6 +439,13 @@ static void call(put *w)
     add_and_set(w, "call");
 }
 
+static void top_k(put *w)
+{
+    number(w, "k", "k");
+    kn_text_add(&w->t, ", largest=true");
+    add_and_set(w, "topk");
+}
+
 /* The operands come back together, as a tuple. */
 static void barrier(put *w)
 {
@@ -422,6 +512,9 @@ static bool listed(put *w, const char *name)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) != 0) continue;
+        wider x = {NULL, 0};
+        w->captured = kn_hcaptured_by(w->p, w->o);
+        if (w->captured.values.n) widen(w, &x);
         for (int k = 0; rows[i].kinds[k]; k++) {
             const char *key = rows[i].keys[k][0], *from = rows[i].keys[k][1];
             const kn_mattr *a = from ? attr(w, from) : NULL;
@@ -441,7 +534,8 @@ static bool listed(put *w, const char *name)
             default: indexed(w, rows[i].kinds[k] == 's'); break;
             }
         }
-        add_and_set(w, rows[i].opcode);
+        if (w->captured.values.n) add_wider(w, rows[i].opcode, &x);
+        else add_and_set(w, rows[i].opcode);
         return true;
     }
     return false;
@@ -475,6 +569,7 @@ void kn_hop(kn_hprint *p, const kn_mop *o)
     if (dot_at < o->name.n && n < sizeof name) memcpy(name, o->name.s + dot_at + 1, n);
     bool chlo = kn_span_holds((kn_span){o->name.s, dot_at}, "chlo"), func = kn_span_holds((kn_span){o->name.s, dot_at}, "func"), done = false;
     if (func) call(&w), done = true;
+    else if (chlo && strcmp(name, "top_k") == 0) top_k(&w), done = true;
     else if (chlo && strcmp(name, "erf") != 0 && strcmp(name, "tan") != 0) custom_call(&w, o->name), done = true;
     else if (strcmp(name, "while") == 0 || strcmp(name, "case") == 0 || strcmp(name, "if") == 0) kn_hcontrol(p, o), done = true;
     else if (strcmp(name, "custom_call") == 0) custom_call(&w, kn_mop_attr(o, "call_target_name")->text), done = true;

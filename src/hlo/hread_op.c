@@ -440,6 +440,49 @@ static void forward(making *w)
     for (uint32_t k = 0; k < w->nout && k < w->nin; k++) w->values[k] = w->in[k];
 }
 
+/* The same bytes as another type, or in another shape. */
+static void bitcast(making *w)
+{
+    kiln_type from = w->nin == 1 ? kn_xtype_of(&w->m->x, w->in[0]) : KILN_SCALAR(KILN_BOOL);
+    if (w->nin != 1 || w->nout != 1) {
+        bad(w, "one array is needed");
+        return;
+    }
+    bool same = from.dtype == w->out[0].dtype;
+    kiln_type turned = from;
+    turned.dtype = w->out[0].dtype;
+    if (same || kiln_type_equal(turned, w->out[0])) op(w, same ? "stablehlo.reshape" : "stablehlo.bitcast_convert");
+    else kn_hmake_fail(w->m, w->i, KILN_UNSUPPORTED, "bits of %s as those of %s; accepted: another type or another shape, not both", kn_type_show(from).s, kn_type_show(w->out[0]).s);
+}
+
+/* A copy that is begun gives the array, its copy and a token. */
+static void copy_start(making *w)
+{
+    if (w->nin != 1 || w->nout < 2) {
+        bad(w, "one array and its copy are expected");
+        return;
+    }
+    w->values[0] = w->values[1] = w->in[0];
+    for (uint32_t k = 2; k < w->nout; k++) w->values[k] = kn_xscalar(&w->m->x, w->out[k].dtype, (kn_scalar){.u = 0});
+}
+
+/* The first arrays of the operands; what stands behind them is an order of execution. */
+static void first_ones(making *w)
+{
+    if (w->nin < w->nout) bad(w, "as many results as operands are expected");
+    for (uint32_t k = 0; k < w->nout && k < w->nin; k++) w->values[k] = w->in[k];
+}
+
+/* Groups of one member each, which is replica 0: `{}`, `{{0}}`, `[1,1]<=[1]`. */
+static void one_replica(making *w)
+{
+    const kn_span *s = kn_htext_attr_of(w->i, "replica_groups");
+    bool several = false, tiled = s && s->n && s->s[0] == '[';
+    for (size_t k = 0; s && k < s->n && !tiled; k++) several = several || (s->s[k] >= '1' && s->s[k] <= '9');
+    for (size_t k = 0; tiled && k < s->n; k++) several = several || (s->s[k] >= '2' && s->s[k] <= '9') || (s->s[k] == '1' && k + 1 < s->n && s->s[k + 1] >= '0' && s->s[k + 1] <= '9');
+    if (several) kn_hmake_fail(w->m, w->i, KILN_UNSUPPORTED, "an operation between several replicas; accepted: a module lowered for one device");
+}
+
 /* ---- the table ---- */
 
 static void precision(making *w, kn_mop *o)
@@ -501,34 +544,71 @@ static void attributes(making *w, kn_mop *o)
         flag(w, o, "lower", "lower");
         flag(w, o, "unit_diagonal", "unit_diagonal");
         word(w, o, "transpose_a", "transpose_a");
-    } else if (is(w, "reduce-precision")) number(w, o, "exponent_bits", "exponent_bits"), number(w, o, "mantissa_bits", "mantissa_bits");
+    } else if (is(w, "topk")) {
+        const kn_span *largest = kn_htext_attr_of(w->i, "largest");
+        number(w, o, "k", "k");
+        if (largest && !kn_span_is(*largest, "true")) kn_hmake_fail(w->m, w->i, KILN_UNSUPPORTED, "the smallest entries; accepted: largest=true");
+    } else if (is(w, "rng")) {
+        const kn_span *s = kn_htext_attr_of(w->i, "distribution");
+        kn_xattr_word(&w->m->x, o, "rng_distribution", s && kn_span_is(*s, "rng_normal") ? "NORMAL" : s && kn_span_is(*s, "rng_uniform") ? "UNIFORM" : "");
+        kn_xattr_bool(&w->m->x, o, "shape_of_result", true);
+    } else if (is(w, "collective-permute")) list(w, o, "source_target_pairs", "source_target_pairs", false);
+    else if (is(w, "all-reduce") || is(w, "all-gather") || is(w, "all-to-all") || is(w, "reduce-scatter") || is(w, "collective-broadcast")) one_replica(w);
+    else if (is(w, "reduce-precision")) number(w, o, "exponent_bits", "exponent_bits"), number(w, o, "mantissa_bits", "mantissa_bits");
     else if (is(w, "rng-bit-generator")) {
         const kn_span *s = kn_htext_attr_of(w->i, "algorithm");
         kn_xattr_word(&w->m->x, o, "rng_algorithm", s && kn_span_is(*s, "rng_three_fry") ? "THREE_FRY" : s && kn_span_is(*s, "rng_philox") ? "PHILOX" : "DEFAULT");
     }
 }
 
+static void refuse(making *w)
+{
+    static const char *const known[][2] = {
+        {"async-done", "asynchronous operations are not supported; accepted: the text before it was scheduled"},
+        {"async-start", "asynchronous operations are not supported; accepted: the text before it was scheduled"},
+        {"async-update", "asynchronous operations are not supported; accepted: the text before it was scheduled"},
+        {"infeed", "input from a host queue is not supported; accepted: parameters of the entry"},
+        {"outfeed", "output to a host queue is not supported; accepted: results of the entry"},
+        {"ragged-dot", "a product of ragged groups is not supported; accepted: dot"},
+        {"recv", "messages between processes are not supported; accepted: a module lowered for one device"},
+        {"recv-done", "messages between processes are not supported; accepted: a module lowered for one device"},
+        {"rng-get-and-update-state", "a generator with a state of its own is not supported; accepted: rng-bit-generator"},
+        {"send", "messages between processes are not supported; accepted: a module lowered for one device"},
+        {"send-done", "messages between processes are not supported; accepted: a module lowered for one device"},
+        {"stochastic-convert", "rounding by random bits is not supported; accepted: convert"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is(w, known[i][0])) {
+            kn_hmake_fail(w->m, w->i, KILN_UNSUPPORTED, "%s", known[i][1]);
+            return;
+        }
+    kn_hmake_fail(w->m, w->i, KILN_UNSUPPORTED, "this operation is not known");
+}
+
 static const char *operation_name(making *w)
 {
     static const char *const others[][2] = {{"broadcast", "stablehlo.broadcast_in_dim"}, {"dot", "stablehlo.dot_general"}, {"erf", "chlo.erf"},
-                                            {"bitcast", "stablehlo.reshape"}};
+                                            {"topk", "chlo.top_k"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (is(w, others[i][0])) return others[i][1];
     char *s = kn_arena_printf(w->m->h->arena, "stablehlo.%.*s", KN_SPAN_ARG(w->i->opcode));
     KN_XCHECK(&w->m->x, s);
     for (char *c = s; c && *c; c++)
         if (*c == '-') *c = '_';
-    if (s && !kn_himporter_find(kn_xspan(s))) kn_hmake_fail(w->m, w->i, KILN_UNSUPPORTED, "this operation is not known");
+    if (s && !kn_himporter_find(kn_xspan(s))) refuse(w);
     return s ? s : "";
 }
 
 static void make(making *w)
 {
     if (is(w, "constant")) constant(w);
-    else if (is(w, "tuple") || is(w, "copy") || is(w, "opt-barrier") || is(w, "after-all") || is(w, "copy-start") || is(w, "copy-done")) {
+    else if (is(w, "tuple") || is(w, "copy") || is(w, "opt-barrier") || is(w, "after-all")) {
         if (is(w, "opt-barrier") && w->nout) op(w, "stablehlo.optimization_barrier");
         else forward(w);
     } else if (is(w, "get-tuple-element")) get_tuple_element(w);
+    else if (is(w, "bitcast")) bitcast(w);
+    else if (is(w, "copy-start")) copy_start(w);
+    else if (is(w, "copy-done") || is(w, "add-dependency") || is(w, "domain")) first_ones(w);
     else if (is(w, "slice")) slice(w);
     else if (is(w, "pad")) pad(w);
     else if (is(w, "convolution")) convolution(w);

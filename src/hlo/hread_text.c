@@ -321,7 +321,19 @@ static kiln_status header(reader *r)
     if (!kn_span_is(s, "HloModule")) return kn_source_fail(&r->h->src, s.s, KILN_INVALID, "syntax", NULL, "HloModule was expected");
     r->h->name = word(r);
     if (r->h->name.n && r->h->name.s[r->h->name.n - 1] == ',') r->h->name.n--;
-    if (r->p < r->end && *r->p == ',') KILN_TRY(until(r, "\n", &rest));
+    if (r->p >= r->end || *r->p != ',') return KILN_OK;
+    KILN_TRY(until(r, "\n", &rest));
+    static const char *const counts[] = {"replica_count=", "num_partitions="};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t n = strlen(counts[i]);
+        for (size_t k = 0; k + n < rest.n; k++) {
+            if (memcmp(rest.s + k, counts[i], n) != 0) continue;
+            bool one = rest.s[k + n] == '1' && (k + n + 1 >= rest.n || rest.s[k + n + 1] < '0' || rest.s[k + n + 1] > '9');
+            if (!one)
+                return kn_source_fail(&r->h->src, rest.s + k, KILN_UNSUPPORTED, "unsupported", "a module lowered for one device: jax.jit without shardings over several",
+                                      "the module is made for several %s", i ? "partitions" : "replicas");
+        }
+    }
     return KILN_OK;
 }
 

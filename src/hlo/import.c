@@ -210,6 +210,7 @@ kiln_status kn_hflag(kn_himport *h, const kn_mop *o, const char *name, bool othe
 kn_span kn_hlast_word(const kn_mattr *a)
 {
     kn_span s = a->text;
+    if (!s.n) return (kn_span){"", 0};
     while (s.n && kn_is_one_of(s.s[s.n - 1], " \n\t\r")) s.n--;
     size_t k = s.n;
     while (k && !kn_is_one_of(s.s[k - 1], " \n\t\r<")) k--;

@@ -67,9 +67,9 @@ const kn_hcall_row *kn_hcall_rows(uint32_t *n);
 
 /* Tables of the families, each sorted by name. */
 extern const kn_himporter kn_himport_element[], kn_himport_shape[], kn_himport_index[], kn_himport_reduce[], kn_himport_control[],
-    kn_himport_linalg[], kn_himport_other[];
+    kn_himport_linalg[], kn_himport_chlo[], kn_himport_other[];
 extern const uint32_t kn_himport_n_element, kn_himport_n_shape, kn_himport_n_index, kn_himport_n_reduce, kn_himport_n_control,
-    kn_himport_n_linalg, kn_himport_n_other;
+    kn_himport_n_linalg, kn_himport_n_chlo, kn_himport_n_other;
 /* The row of an operation, or NULL. */
 const kn_himporter *kn_himporter_find(kn_span name);
 

@@ -204,7 +204,6 @@ const kn_himporter kn_himport_element[] = {
     U("chlo.atan", atan),
     U("chlo.atanh", atanh),
     U("chlo.bessel_i1e", bessel_i1e),
-    U("chlo.conj", conj),
     U("chlo.cosh", cosh),
     U("chlo.digamma", digamma),
     U("chlo.erf", erf),

@@ -3,7 +3,9 @@
  * are named after it. */
 #include "hlo/import.h"
 
+#include "prim/body.h"
 #include "prim/common.h"
+#include "prim/control.h"
 #include "rt/reduce.h"
 
 /* The regions of an operation as bodies, and what they capture as leading operands. */
@@ -248,12 +250,43 @@ static kiln_status sort(kn_himport *h, const kn_mop *o, const kn_himporter *row)
     if (dim < 0) dim += t.rank;
     kn_atom *out = KN_NEWN(h->arena, kn_atom, o->nin);
     KILN_TRY_MEM(h->ctx, out);
+    uint32_t keys = consts ? 0 : kn_body_sort_keys(comparator);
     kn_param params[] = {KN_JAXPR(comparator), KN_INT(dim), KN_BOOL(stable), count_param(consts)};
-    KILN_TRY(kn_heqn(h, o, &kn_prim_sort_by, params, in.v, in.n, out, o->nin));
+    kn_param known[] = {KN_INT(dim), KN_BOOL(stable), KN_INT(keys)};
+    KILN_TRY(kn_heqn(h, o, keys ? &kn_prim_sort : &kn_prim_sort_by, keys ? known : params, in.v, in.n, out, o->nin));
     return set_all(h, o, out, o->nin);
 }
 
 /* ---- map ---- */
+
+/* A body over scalars with loops, branches and the like: element after element. */
+static kiln_status map_in_turn(kn_himport *h, const kn_mop *o)
+{
+    const kn_jaxpr *body;
+    kn_hatoms in = {0};
+    kiln_type t, r;
+    kn_atom y;
+    KILN_TRY(body_with_captures(h, o, 0, &body, &in));
+    uint32_t n[3] = {in.n, 0, o->nin};
+    KILN_TRY(operands_after(h, o, &in));
+    KILN_TRY(kn_hresult(h, o, 0, &r));
+    if (o->nin == 0) return kn_hbad(h, o, "at least one array is needed");
+    if (body->nout != 1) return kn_hbad(h, o, "the region gives %u results, 1 is needed", body->nout);
+    t = kn_htype(h, in.v[n[0]]);
+    int64_t size = kiln_type_size(t);
+    for (uint32_t i = n[0]; i < in.n; i++) {
+        kiln_type x = kn_htype(h, in.v[i]);
+        x.dtype = t.dtype;
+        if (!kiln_type_equal(x, t)) return kn_hbad(h, o, "arrays must have one shape, %s and %s given", kn_type_show(t).s, kn_type_show(kn_htype(h, in.v[i])).s);
+        KILN_TRY(kn_hreshape(h, o, in.v[i], 1, &size, &in.v[i]));
+    }
+    kn_param params[KN_SCAN_PARAMS];
+    kn_scan_plain(size, false, params);
+    KILN_TRY(kn_scan_params(h->ctx, &h->prog->arena, NULL, body, n, 1, params));
+    KILN_TRY(kn_heqn1(h, o, &kn_prim_scan, params, in.v, in.n, &y));
+    KILN_TRY(kn_hreshape(h, o, y, t.rank, t.dims, &y));
+    return kn_hset(h, o, 0, y);
+}
 
 /* A body over scalars on all elements at once: its operations are made on the arrays. */
 static kiln_status map(kn_himport *h, const kn_mop *o, const kn_himporter *row)
@@ -266,7 +299,7 @@ static kiln_status map(kn_himport *h, const kn_mop *o, const kn_himporter *row)
         bool constant = kn_span_is(p->name, "stablehlo.constant");
         bool element = false;
         for (uint32_t i = 0; i < kn_himport_n_element; i++) element = element || &kn_himport_element[i] == inner;
-        if (!constant && !element) return kn_hrefuse(h, p, "elementwise operations", "%.*s inside of map", KN_SPAN_ARG(p->name));
+        if (!constant && !element) return map_in_turn(h, o);
     }
     kn_hatoms results = {0};
     bool outer = h->elementwise;

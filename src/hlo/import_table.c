@@ -8,7 +8,7 @@ static const struct {
 } families[] = {
     {kn_himport_element, &kn_himport_n_element}, {kn_himport_shape, &kn_himport_n_shape},     {kn_himport_index, &kn_himport_n_index},
     {kn_himport_reduce, &kn_himport_n_reduce},   {kn_himport_control, &kn_himport_n_control}, {kn_himport_linalg, &kn_himport_n_linalg},
-    {kn_himport_other, &kn_himport_n_other},
+    {kn_himport_chlo, &kn_himport_n_chlo},       {kn_himport_other, &kn_himport_n_other},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -39,11 +39,13 @@ kiln_status kn_hunknown(kn_himport *h, const kn_mop *o)
     static const struct {
         const char *name, *reason, *remedy;
     } refused[] = {
+        {"chlo.ragged_dot", "a product of ragged groups is not supported", "dot_general, as jax.lax.ragged_dot is lowered for a CPU"},
+        {"stablehlo.async_done", "asynchronous operations are not supported", "the operation itself"},
+        {"stablehlo.async_start", "asynchronous operations are not supported", "the operation itself"},
         {"stablehlo.einsum", "einsum is not supported", "dot_general"},
         {"stablehlo.infeed", "input from a host queue is not supported", "arguments of @main"},
         {"stablehlo.outfeed", "output to a host queue is not supported", "results of @main"},
         {"stablehlo.recv", "messages between processes are not supported", "a module lowered for one device"},
-        {"stablehlo.rng", "a generator without a key is not supported: its numbers would depend on the process", "rng_bit_generator, or jax.random"},
         {"stablehlo.send", "messages between processes are not supported", "a module lowered for one device"},
         {"stablehlo.unary_einsum", "einsum is not supported", "reduce, transpose"},
         {"stablehlo.uniform_dequantize", "quantized types are not supported", "the same program in floating point"},

@@ -476,7 +476,7 @@ kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t)
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);
-    kiln_status s = kn_export_program(ctx, &arena, p, &m);
+    kiln_status s = kn_export_program(ctx, &arena, p, false, &m);
     if (s == KILN_OK) s = kn_mlir_print(ctx, &arena, m, t);
     kn_arena_fini(&arena);
     return s;

@@ -89,7 +89,7 @@ static kiln_status refuse_size(kn_build *b, kiln_dtype dtype, kn_scalar value)
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
 {
     KILN_TRY(refuse_size(b, dtype, value));
-    kn_lit l = {dtype, kn_scalar_round(dtype, value)};
+    kn_lit l = {.dtype = dtype, .value = kn_scalar_round(dtype, value)};
     KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->lits, l));
     *out = (b->lits.n - 1) | KN_LITERAL;
     return KILN_OK;
@@ -166,6 +166,17 @@ static kiln_status push_eqn(kn_build *b, const kn_prim *prim, const kn_param *ow
     return KILN_OK;
 }
 
+/* Rules read what is to be true or false without asking again. */
+static kiln_status check_bools(kiln_ctx *ctx, const kn_prim *prim, const kn_param *params)
+{
+    for (uint32_t i = 0; i < prim->nparams; i++) {
+        kn_param_kind kind = params[i].kind;
+        if (prim->params[i].kind != KN_P_BOOL || kind == KN_P_BOOL || kind == KN_P_NONE) continue;
+        return kn_fail(ctx, KILN_INVALID, "%s: parameter %s must be True or False", prim->name, prim->params[i].name);
+    }
+    return KILN_OK;
+}
+
 kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *params, const kn_atom *in, uint32_t nin, kn_atom *out,
                          uint32_t nout)
 {
@@ -177,6 +188,7 @@ kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *param
     for (uint32_t i = 0; i < nin; i++) types[i] = kn_build_type(b, in[i]);
     const kn_param *own;
     KILN_TRY(copy_params(b, prim, params, &own));
+    KILN_TRY(check_bools(b->ctx, prim, own));
     kn_typing t = {.ctx = b->ctx, .arena = arena, .prim = prim, .params = own, .in = types, .nin = nin};
     if (!prim->type) return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s has no type rule", prim->name);
     KILN_TRY(prim->type(&t));
@@ -208,6 +220,7 @@ kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom
     kn_atom out = 0;
     kiln_status s = kn_build_literal(b, l->dtype, l->value, &out);
     if (s != KILN_OK) *status = s;
+    else b->lits.v[kn_literal_index(out)].written = l->written;
     return out;
 }
 

@@ -85,6 +85,7 @@ typedef struct kn_var {
 typedef struct kn_lit {
     kiln_dtype dtype; /* literals are scalars */
     kn_scalar value;
+    double written; /* of a float: the number that the text gave before it was rounded to the type, where it is another; else 0 */
 } kn_lit;
 
 /* How StableHLO text wrote a body, where that does not follow from its equations: lets the printer write the same text again.

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, bodies and equations. Blanks and line ends mean the same: the printed layout is not needed, but where an equation
  * without results could be an operand of the one before, the column decides. */
+#include "array/text.h"
 #include "ir/parse.h"
+
+#include <math.h>
 
 /* One body being read. */
 typedef struct scope {
@@ -88,6 +91,16 @@ typedef struct operand {
 } operand;
 typedef KN_VEC(operand) operands;
 
+/* A Python number that became a literal prints with all its digits, whatever its type: 0.01:f32[] is not 0.009999999776482582:f32[]. */
+static kiln_status make_literal(scope *s, kn_word text, kiln_dtype d, kn_scalar v, kn_atom *out)
+{
+    kn_scalar all;
+    KILN_TRY(kn_build_literal(&s->b, d, v, out));
+    bool rounds = kiln_dtype_kind(d) == 'f' && d != KILN_F64 && !kn_scalar_read(KILN_F64, text.s, text.s + text.n, &all);
+    if (rounds && isfinite(all.f) && all.f != s->b.lits.v[kn_literal_index(*out)].value.f) s->b.lits.v[kn_literal_index(*out)].written = all.f;
+    return KILN_OK;
+}
+
 static kiln_status read_literal(kn_parser *p, scope *s, operand *out)
 {
     kiln_dtype d;
@@ -99,15 +112,16 @@ static kiln_status read_literal(kn_parser *p, scope *s, operand *out)
         return kn_syntax(p, out->untyped.s, "syntax", NULL, "literals with a type (2.0:f32[]) and without one are mixed");
     *(typed ? &p->any_typed : &p->any_untyped) = true;
     if (!typed) return KILN_OK;
+    KILN_TRY(make_literal(s, out->untyped, d, v, &out->atom));
     out->untyped.n = 0;
-    return kn_build_literal(&s->b, d, v, &out->atom);
+    return KILN_OK;
 }
 
 static kiln_status give_type(kn_parser *p, scope *s, operand *x, kiln_dtype d)
 {
     kn_scalar v;
     KILN_TRY(kn_literal_value(p, x->untyped, d, &v));
-    return kn_build_literal(&s->b, d, v, &x->atom);
+    return make_literal(s, x->untyped, d, v, &x->atom);
 }
 
 static bool starts_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '('; }
@@ -284,6 +298,16 @@ static const kn_jaxpr *body_of(const kn_prim *prim, const kn_param *params)
     return NULL;
 }
 
+/* The element type of an operand that says where something lies, or which of several is meant; false: it is no such operand. */
+static bool is_place(const kn_prim *prim, uint32_t i, kiln_dtype *d)
+{
+    *d = KILN_I32;
+    if (strcmp(prim->name, "dynamic_slice") == 0) return i >= 1;
+    if (strcmp(prim->name, "dynamic_update_slice") == 0) return i >= 2;
+    if (strcmp(prim->name, "random_fold_in") == 0) *d = KILN_U32;
+    return i == (strcmp(prim->name, "random_fold_in") == 0) && (prim->loop == KN_LOOP_COND || *d == KILN_U32);
+}
+
 /* Old dialect: a literal has the type of what it meets. */
 static kiln_status type_literals(kn_parser *p, scope *s, const kn_prim *prim, const kn_param *params, operands *in, const binders *b)
 {
@@ -297,6 +321,14 @@ static kiln_status type_literals(kn_parser *p, scope *s, const kn_prim *prim, co
         if (body && from_end <= kn_nargs(body)) {
             d = kn_type_of(body, body->in[body->nin - from_end]).dtype;
             found = true;
+        } else {
+            kiln_dtype place;
+            found = is_place(prim, i, &place);
+            if (found) d = place;
+        }
+        for (uint32_t k = 0; found && d == KILN_I32 && !body && k < in->n; k++) { /* all indices have one type */
+            kiln_dtype other;
+            if (!in->v[k].untyped.n && is_place(prim, k, &other)) d = kn_build_type(&s->b, in->v[k].atom).dtype;
         }
         for (uint32_t k = 0; !found && k < in->n; k++) {
             if (in->v[k].untyped.n) continue;
@@ -347,7 +379,11 @@ static kiln_status read_equation(kn_parser *p, scope *s)
     KILN_TRY_MEM(p->ctx, params && given);
     if (kn_peek(p) == '[') {
         p->c.at++;
+        const kiln_type *around = p->wanted;
+        uint32_t n_around = p->n_wanted;
+        p->wanted = b.types.v, p->n_wanted = b.types.n;
         KILN_TRY(read_params(p, s, prim, params, given));
+        p->wanted = around, p->n_wanted = n_around;
     }
     KILN_TRY(complete(p, at, prim, params, given, &b));
     KILN_TRY(read_operands(p, s, &begin, &in));
@@ -384,7 +420,9 @@ static kiln_status read_outputs(kn_parser *p, scope *s, const kn_jaxpr **out)
         bool constant = (w.s + w.n < p->end && w.s[w.n] == ':') || (is_constant_word(w) && !is_bound(s, w));
         if (starts_number(kn_peek(p)) || kn_peek(p) == '[' || constant) {
             KILN_TRY(read_literal(p, s, &a));
-            if (a.untyped.n) KILN_TRY(give_type(p, s, &a, default_dtype(a.untyped)));
+            kiln_dtype d = a.untyped.n ? default_dtype(a.untyped) : KILN_I32;
+            if (a.untyped.n && atoms.n < p->n_wanted && may_be(a.untyped, p->wanted[atoms.n].dtype)) d = p->wanted[atoms.n].dtype;
+            if (a.untyped.n) KILN_TRY(give_type(p, s, &a, d));
         } else if (w.n) {
             KILN_TRY(read_variable(p, s, w, &a.atom));
             p->c.at += w.n;

@@ -53,6 +53,8 @@ typedef struct kn_parser {
     kn_word size; /* what a text calls the size that is given when it runs; empty: it has none so far */
     bool any_typed, any_untyped; /* literals: the new dialect, the old one */
     bool any_implied;            /* parameters that the new dialect leaves to the results' types */
+    const kiln_type *wanted;     /* results of the equation whose parameters are being read: a body's literals may be them */
+    uint32_t n_wanted;
 } kn_parser;
 
 /* lex.c */

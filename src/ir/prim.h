@@ -33,7 +33,8 @@ typedef enum kn_loop_kind {
     KN_LOOP_CUMULATE,
     KN_LOOP_DOT,
     KN_LOOP_CONV,
-    KN_LOOP_UPDATE, /* dynamic_update_slice: in place when the operand dies here */
+    KN_LOOP_UPDATE,  /* dynamic_update_slice: in place when the operand, which is its first, dies here */
+    KN_LOOP_SCATTER, /* as UPDATE: windows one after the other */
     KN_LOOP_WHILE,
     KN_LOOP_COND,
     KN_LOOP_SORT, /* by a comparator of its own */
@@ -134,6 +135,8 @@ struct kn_prim {
     kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* The same for operands of another kind of number than the result, and for bools: products that convert them first. */
     kiln_status (*lower_mixed)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+    /* Of a composite that has a loop kind, too: is the equation better off as it is? Then lowering leaves it. */
+    bool (*stays)(const kn_jaxpr *j, const kn_eqn *e);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
     kn_lv (*element)(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix);
     /* KN_LOOP_CALL: the routine and its integers; results and operands are the equation's, and filled in. */
@@ -168,6 +171,10 @@ struct kn_rules {
     kiln_status (*batch)(const kn_rules *r, const kn_jaxpr *body, int64_t size, const bool *lanes, const bool *wanted,
                          const kn_jaxpr **out, bool *lanes_out);
 };
+
+/* Does the equation change its first operand, in place where that dies? */
+static inline bool kn_updates(const kn_eqn *e) { return e->prim->loop == KN_LOOP_UPDATE || e->prim->loop == KN_LOOP_SCATTER; }
+static inline bool kn_stays(const kn_jaxpr *j, const kn_eqn *e) { return e->prim->stays && e->prim->stays(j, e); }
 
 /* The lowering that applies to an equation, or NULL. */
 typedef kiln_status (*kn_lower_fn)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);

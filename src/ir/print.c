@@ -52,20 +52,22 @@ static void print_int(const kn_param *p, uint32_t i, kn_text *out)
     else print_size(p->ints[i], out);
 }
 
-static kiln_status print_items(kiln_ctx *ctx, const kn_param *p, kn_text *out)
+static kiln_status print_plain(kiln_ctx *ctx, const kn_param *p, bool old, kn_text *out);
+
+static kiln_status print_items(kiln_ctx *ctx, const kn_param *p, bool old, kn_text *out)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         if (i) kn_text_add(out, ", ");
         if (p->kind == KN_P_INTS) print_int(p, i, out);
         else {
             if (p->kind == KN_P_RECORD && p->keys) kn_text_printf(out, "%s=", p->keys[i]);
-            KILN_TRY(kn_print_param(ctx, &p->items[i], out));
+            KILN_TRY(print_plain(ctx, &p->items[i], old, out));
         }
     }
     return KILN_OK;
 }
 
-kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out)
+static kiln_status print_plain(kiln_ctx *ctx, const kn_param *p, bool old, kn_text *out)
 {
     switch (p->kind) {
     case KN_P_NONE: kn_text_add(out, "None"); break;
@@ -77,22 +79,24 @@ kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out)
     case KN_P_INTS:
     case KN_P_TUPLE:
         kn_text_char(out, p->list ? '[' : '(');
-        KILN_TRY(print_items(ctx, p, out));
+        KILN_TRY(print_items(ctx, p, old, out));
         if (p->n == 1 && !p->list) kn_text_char(out, ',');
         kn_text_char(out, p->list ? ']' : ')');
         break;
     case KN_P_RECORD:
         kn_text_printf(out, "%s(", p->name);
-        KILN_TRY(print_items(ctx, p, out));
+        KILN_TRY(print_items(ctx, p, old, out));
         kn_text_char(out, ')');
         break;
     case KN_P_JAXPR: {
         enum { PYTHON_WIDTH = 80 }; /* inside a value a body is str(jaxpr), whatever the width of the text around it */
-        return print_apart(ctx, p->jaxpr, false, (kn_print_style){.width = PYTHON_WIDTH}, out);
+        return print_apart(ctx, p->jaxpr, false, (kn_print_style){.width = PYTHON_WIDTH, .old = old}, out);
     }
     }
     return KILN_OK;
 }
+
+kiln_status kn_print_param(kiln_ctx *ctx, const kn_param *p, kn_text *out) { return print_plain(ctx, p, false, out); }
 
 /* ---- names ---- */
 
@@ -181,7 +185,8 @@ static void print_atom(printer *p, const body *b, kn_atom a, bool typed)
     t->n = 0;
     if (kn_is_literal(a)) {
         const kn_lit *l = &b->j->lits[kn_literal_index(a)];
-        kn_scalar_print(l->dtype, l->value, t);
+        if (l->written != 0) kn_scalar_print(KILN_F64, (kn_scalar){.f = l->written}, t);
+        else kn_scalar_print(l->dtype, l->value, t);
         typed = !p->old;
     } else {
         name_var(p, b, a);
@@ -262,7 +267,7 @@ static kiln_status print_value(printer *p, const kn_param *v, body *called)
         return KILN_OK;
     }
     p->piece.n = 0;
-    KILN_TRY(kn_print_param(p->ctx, v, &p->piece));
+    KILN_TRY(print_plain(p->ctx, v, p->old, &p->piece));
     if (p->piece.failed) return kn_nomem(p->ctx);
     kn_layout_text(l, p->piece.s, p->piece.n);
     return KILN_OK;

@@ -25,7 +25,7 @@ static kiln_status bad(verifier *v, const char *what, const char *where) /* a de
 static kiln_status verify_eqn(verifier *v, const kn_jaxpr *j, const kn_eqn *e, bool *defined)
 {
     const kn_prim *p = e->prim;
-    if (v->level == KN_LOWERED && (p->flags & KN_LEVEL_TRACED)) return bad(v, "a composite after lowering", p->name);
+    if (v->level == KN_LOWERED && (p->flags & KN_LEVEL_TRACED) && !kn_stays(j, e)) return bad(v, "a composite after lowering", p->name);
     if (v->level == KN_TRACED && (p->flags & KN_LEVEL_LOWERED)) return bad(v, "a lowered primitive before lowering", p->name);
     kiln_type *types = KN_NEWN(&v->arena, kiln_type, e->nin);
     KILN_TRY_MEM(v->ctx, types);

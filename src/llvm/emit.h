@@ -4,10 +4,13 @@
  *
  *   module.c   the table, target machines, object code
  *   entry.c    prologue and epilogue: floating-point mode, stop flag, clock ticks, pointers loaded once
+ *   frame.c    what functions beside the entry take from outside
  *   range.c    loops that may be split over threads: functions of their own
+ *   piece.c    long blocks and equal nests: functions of their own
  *   types.c    element types in memory and in registers, constants, vectors of lanes
  *   flow.c     blocks, loops, while, if, swap
- *   lanes.c    loops in lanes and reductions in lanes
+ *   lanes.c    loops in lanes
+ *   fold.c     reductions in lanes
  *   memory.c   loads, stores, copies
  *   neighbours.c  loads side by side
  *   scalar.c   scalar operations on one element or a vector of them
@@ -15,7 +18,9 @@
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
  *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays
- *   quick.c    level 0: what the fast instruction selector does not know becomes what it knows */
+ *   quick.c    level 0: what the fast instruction selector does not know becomes what it knows
+ *   fast.c     level 0: what it knows
+ *   cut.c      level 0: blocks are put in order and cut so that it gets what it knows */
 #ifndef KN_LLVM_EMIT_H
 #define KN_LLVM_EMIT_H
 
@@ -76,6 +81,7 @@ typedef struct kn_emit {
     uint8_t *varying;
     uint8_t *slot_loads; /* per slot: loads in the body of the loop in lanes, up to 2 */
     kn_near near;
+    kn_ll room;       /* on the stack, for lanes of reductions; NULL: none yet */
     kn_ll consts;     /* table->consts, once loaded */
     kn_ll calls;      /* table->calls, once loaded */
     kn_ll size;       /* kn_entry_size, once made */
@@ -84,8 +90,10 @@ typedef struct kn_emit {
     kn_place_known places[KN_PLACES];
     unsigned next_place;
     unsigned vector_bytes; /* of a native vector */
-    uint32_t *mark, marks; /* range.c */
-    uint32_t ranges;
+    uint32_t *mark, marks; /* frame.c */
+    uint32_t ranges, pieces;
+    kn_ll frame;      /* of the pieces that the function calls; NULL: none yet */
+    uint32_t frame_cells;
     /* entry */
     kn_ll old_mode, mode_differs, stop, status, ticks, has_ticks;
     bool failed;
@@ -98,6 +106,10 @@ void *kn_emit_new(kn_emit *e, size_t n, size_t size); /* from the arena; fails t
 
 /* ---- quick.c ---- */
 void kn_emit_quick(kn_emit *e); /* of the whole module, once it is emitted */
+
+/* ---- cut.c, fast.c ---- */
+void kn_emit_cut(kn_emit *e); /* of the whole module, after that */
+bool kn_fast_selects(const kn_emit *e, kn_ll instruction);
 
 /* ---- types.c ---- */
 bool kn_emit_dtype_ok(kiln_dtype d);
@@ -155,16 +167,25 @@ void kn_neighbours_begin(kn_emit *e, const kn_lblock *body, const kn_ll range[2]
 /* Elements min(max(first, lo), hi) + more of each lane, `first` linear, from whole vectors; NULL: to be loaded otherwise. */
 kn_ll kn_emit_neighbours(kn_emit *e, const kn_linst *in, const kn_val *first, int64_t more, int64_t lo, int64_t hi);
 
+/* ---- piece.c ---- */
+bool kn_emit_pieces(kn_emit *e, const kn_lblock *b); /* false: the block is better made as it is */
+
 /* ---- range.c ---- */
 void kn_emit_split_loop(kn_emit *e, kn_lv v, const kn_linst *in);
 
 /* ---- flow.c, lanes.c ---- */
 void kn_emit_block(kn_emit *e, const kn_lblock *b);
+void kn_emit_statements(kn_emit *e, const kn_lblock *b, uint32_t from, uint32_t to); /* of it */
 void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in);
 /* Of such a loop the iterations lo..hi, one at least; lo lies at a multiple of the width from its start. */
 void kn_emit_vector_range(kn_emit *e, kn_lv v, const kn_linst *in, kn_ll lo, kn_ll hi);
 void kn_emit_plain_range(kn_emit *e, const kn_linst *in, kn_ll lo, kn_ll hi); /* one by one, without carries */
-void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in);
+void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in); /* fold.c */
+/* The body of a loop in lanes at elements iv + more and on, w of them; values are those of these lanes until it is closed. */
+void kn_lanes_open(kn_emit *e, const kn_lblock *body, kn_ll iv, int64_t more, unsigned w, kn_ll mask);
+void kn_lanes_close(kn_emit *e);
+kn_ll kn_lanes_below(kn_emit *e, kn_ll active, unsigned w); /* a mask: the first lanes; active: i32 */
+unsigned kn_lanes_size(const kn_emit *e, const kn_lblock *body); /* statements but for constants */
 kn_bb kn_block_new(kn_emit *e);
 kn_bb kn_here(kn_emit *e); /* block being filled */
 void kn_enter(kn_emit *e, kn_bb block); /* blocks stand in the order in which they are entered */

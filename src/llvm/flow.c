@@ -33,14 +33,25 @@ static void mark_moved(const kn_loops *l, const kn_lregion *r, uint8_t *moved)
         }
 }
 
+/* Does anything move in it? */
+static bool moves(const kn_loops *l, const kn_lregion *r)
+{
+    for (uint32_t b = 0; b < r->nblocks; b++)
+        for (uint32_t i = 0; i < r->blocks[b].inst.n; i++) {
+            const kn_linst *in = &l->inst.v[r->blocks[b].inst.v[i]];
+            if (in->op == KN_L_SWAP || in->op == KN_L_POINT || (in->region && moves(l, in->region))) return true;
+        }
+    return false;
+}
+
 /* The state before the statement. `varies` names one value a carry, as the analysis of lanes left it, or is NULL. */
 static bool state_init(kn_emit *e, state *s, const kn_lregion *r, const kn_lv *varies, uint32_t carries)
 {
-    uint8_t *moved = kn_emit_new(e, e->l->slots.n, 1);
+    uint32_t slots = moves(e->l, r) ? e->l->slots.n : 0, n = 0;
+    uint8_t *moved = kn_emit_new(e, slots, 1);
     if (!moved) return false;
-    mark_moved(e->l, r, moved);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < e->l->slots.n; i++) n += moved[i];
+    if (slots) mark_moved(e->l, r, moved);
+    for (uint32_t i = 0; i < slots; i++) n += moved[i];
     *s = (state){.n = n + carries, .carries = carries};
     s->slot = kn_emit_new(e, n, sizeof *s->slot);
     s->varying = kn_emit_new(e, carries, sizeof *s->varying);
@@ -48,7 +59,7 @@ static bool state_init(kn_emit *e, state *s, const kn_lregion *r, const kn_lv *v
     if (!s->slot || !s->varying || !s->v) return false;
     for (uint32_t i = 0; i < carries; i++) s->varying[i] = e->w && e->varying[varies[i]];
     n = 0;
-    for (uint32_t i = 0; i < e->l->slots.n; i++) {
+    for (uint32_t i = 0; i < slots; i++) {
         if (!moved[i]) continue;
         s->v[carries + n] = e->ptr[i] = kn_slot_pointer(e, i);
         s->slot[n++] = i;
@@ -348,7 +359,12 @@ static bool types_ok(kn_emit *e, const kn_linst *in)
 
 void kn_emit_block(kn_emit *e, const kn_lblock *b)
 {
-    for (uint32_t i = 0; i < b->inst.n && !e->failed; i++) {
+    if (!kn_emit_pieces(e, b)) kn_emit_statements(e, b, 0, b->inst.n);
+}
+
+void kn_emit_statements(kn_emit *e, const kn_lblock *b, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to && !e->failed; i++) {
         kn_lv v = b->inst.v[i];
         const kn_linst *in = &e->l->inst.v[v];
         if (!types_ok(e, in)) return;

@@ -59,9 +59,12 @@ static kn_ll address(kn_emit *e, const kn_linst *in, int64_t more)
     return kn_address(e, in, e->val[in->a].base, (int64_t)((uint64_t)e->val[in->a].offset + (uint64_t)more));
 }
 
+/* An index that was 32 bits wide before it became an i64 is one register for all lanes. */
 static kn_ll addresses(kn_emit *e, const kn_linst *in)
 {
-    return offset_by(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, in->a));
+    const kn_linst *index = &e->l->inst.v[in->a];
+    bool narrow = index->op == KN_L_SOP && index->sop == KN_S_convert && (index->from == KILN_I32 || (index->from == KILN_U32 && e->l->slots.v[in->slot].elements <= INT32_MAX));
+    return offset_by(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, narrow ? index->a : in->a));
 }
 
 static kn_ll reversed(kn_emit *e, kn_ll v) { return v ? kn_slice(e, v, e->w - 1, e->w, (unsigned)-1) : NULL; }
@@ -178,6 +181,18 @@ static kn_ll load_clamped(kn_emit *e, const kn_linst *in, const clamped *c)
     return kn_intrinsic(e, "llvm.masked.load", overload, 2, args, 4);
 }
 
+/* The lines of a vector so many elements from here, which are written or read soon. */
+static void fetch_lines(kn_emit *e, const kn_linst *in, int64_t away, bool write)
+{
+    enum { LINE = 64 };
+    for (unsigned at = 0; at < e->w; at += LINE / kn_bytes(in->dtype)) {
+        kn_ll p = address(e, in, away + at);
+        LLVMTypeRef overload = LLVMTypeOf(p);
+        kn_ll args[] = {p, kn_int(e, 32, write), kn_int(e, 32, 3), kn_int(e, 32, 1)};
+        kn_intrinsic(e, "llvm.prefetch", &overload, 1, args, 4);
+    }
+}
+
 void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
 {
     clamped c;
@@ -185,8 +200,10 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     bool lanes = kn_in_lanes(e, in->a);
     kn_ll x;
     if (!lanes) x = load(e, kn_memory_type(e, in->dtype, 0), address(e, in, 0), kn_bytes(in->dtype));
-    else if (index->linear && index->stride == 1)
+    else if (index->linear && index->stride == 1) {
         x = (x = kn_emit_neighbours(e, in, index, 0, INT64_MIN, INT64_MAX)) ? x : kn_vector_load(e, in->dtype, address(e, in, 0), e->mask);
+        if (in->index) fetch_lines(e, in, -(int64_t)in->index, false);
+    }
     else if (index->linear && index->stride == -1)
         x = reversed(e, kn_vector_load(e, in->dtype, address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask)));
     else if (find_clamped(e, in->a, &c)) x = load_clamped(e, in, &c);
@@ -194,15 +211,6 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     if (in->dtype == KILN_BOOL) x = LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
     else if (kn_bits(in->dtype) < 8) x = LLVMBuildTrunc(e->b, x, kn_type(e, in->dtype, lanes ? e->w : 0), "");
     kn_set(e, v, x, lanes);
-}
-
-/* Of the store's own line: it is written soon. */
-static void fetch_ahead(kn_emit *e, const kn_linst *in)
-{
-    kn_ll p = address(e, in, in->index);
-    LLVMTypeRef overload = LLVMTypeOf(p);
-    kn_ll args[] = {p, kn_int(e, 32, 1), kn_int(e, 32, 3), kn_int(e, 32, 1)};
-    kn_intrinsic(e, "llvm.prefetch", &overload, 1, args, 4);
 }
 
 void kn_emit_store(kn_emit *e, const kn_linst *in)
@@ -214,7 +222,7 @@ void kn_emit_store(kn_emit *e, const kn_linst *in)
     if (!lanes) store(e, x, address(e, in, 0), kn_bytes(in->dtype));
     else if (index->linear && index->stride == 1) {
         vector_store(e, in->dtype, x, address(e, in, 0), e->mask);
-        if (in->index) fetch_ahead(e, in);
+        if (in->index) fetch_lines(e, in, in->index, true);
     } else if (index->linear && index->stride == -1)
         vector_store(e, in->dtype, reversed(e, x), address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask));
     else scatter(e, in, x);

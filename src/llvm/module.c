@@ -130,7 +130,10 @@ static bool emit_all(kn_emit *e)
     kn_emit_prologue(e);
     kn_emit_block(e, &l->top);
     kn_emit_epilogue(e);
-    if (e->o->tier == 0) kn_emit_quick(e);
+    if (e->o->tier == 0) {
+        kn_emit_quick(e);
+        if (!e->failed && e->target != &kn_targets[KN_AARCH64]) kn_emit_cut(e); /* there another selector is the fast one */
+    }
     return !e->failed;
 }
 
@@ -160,12 +163,24 @@ static char *code(kn_emit *e, LLVMTargetMachineRef m, LLVMModuleRef module, LLVM
     return s;
 }
 
+/* With a remark of how many instructions the slow selector gets, at level 0. */
+static char *keep_ir(const kn_emit *e, const char *text, size_t n)
+{
+    enum { REMARK = 60 };
+    char *s = malloc(n + REMARK);
+    if (!s) return NULL;
+    memcpy(s, text, n);
+    s[n] = 0;
+    if (e->out->slow) snprintf(s + n, REMARK, "; slow selector: %llu\n", (unsigned long long)e->out->slow);
+    return s;
+}
+
 static void print(kn_emit *e, LLVMTargetMachineRef m)
 {
     size_t n;
     if (e->o->want_ir) {
         char *text = LLVMPrintModuleToString(e->m);
-        e->out->ir = keep(text, strlen(text));
+        e->out->ir = keep_ir(e, text, strlen(text));
         LLVMDisposeMessage(text);
         if (!e->out->ir) kn_emit_fail(e, "out of memory");
     }

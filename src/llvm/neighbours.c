@@ -8,12 +8,22 @@
 
 enum { LINE = 64 };
 
+/* What was counted of an earlier loop, where this one loads too. */
+static void forget(kn_emit *e, const kn_lblock *b)
+{
+    for (uint32_t i = 0; i < b->inst.n; i++) {
+        const kn_linst *in = &e->l->inst.v[b->inst.v[i]];
+        if (in->op == KN_L_LOAD) e->slot_loads[in->slot] = 0;
+        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) forget(e, &in->region->blocks[k]);
+    }
+}
+
 void kn_neighbours_begin(kn_emit *e, const kn_lblock *body, const kn_ll range[2])
 {
     e->near = (kn_near){.known = range[0] && LLVMIsAConstantInt(range[0]) && LLVMIsAConstantInt(range[1])};
     if (!e->near.known || !e->slot_loads) return;
     e->near.lo = LLVMConstIntGetSExtValue(range[0]);
-    memset(e->slot_loads, 0, e->l->slots.n);
+    forget(e, body);
     for (uint32_t i = 0; i < body->inst.n; i++) {
         const kn_linst *in = &e->l->inst.v[body->inst.v[i]];
         if (in->op == KN_L_LOAD && e->slot_loads[in->slot] < 2) e->slot_loads[in->slot]++;

@@ -96,6 +96,7 @@ static void instruction(quick *q, kn_ll in)
     case LLVMFDiv:
     case LLVMAdd:
     case LLVMSub:
+    case LLVMMul:
     case LLVMAnd:
     case LLVMOr:
     case LLVMXor:

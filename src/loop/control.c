@@ -199,7 +199,7 @@ static bool may_follow(maker *m, frame *f, const kn_eqn *e, const kn_jaxpr *body
     bool made = false;
     for (uint32_t k = 0; k < body->neqns; k++) {
         const kn_eqn *b = &body->eqns[k];
-        bool loop = b->prim->loop == KN_LOOP_WHILE, update = b->prim->loop == KN_LOOP_UPDATE;
+        bool loop = b->prim->loop == KN_LOOP_WHILE, update = kn_updates(b);
         for (uint32_t q = loop ? b->nin - b->nout : 0; q < (loop ? b->nin : update ? 1 : 0); q++)
             if (b->in[q] == old) return false; /* would be changed in place */
         for (uint32_t q = 0; q < b->nout; q++) made = made || (b->out[q] == y && b->prim->loop != KN_LOOP_COND && !loop && !update);

@@ -10,7 +10,10 @@
  *          for each tap with features in the block
  *            for each of these features
  *              sum = fma(left, kernel, sum)       where the tap is inside
- *          total = total + sum */
+ *          total = total + sum
+ *
+ * Several elements go side by side, so that what they share is loaded once and their chains hide each other's latency: where vectors run
+ * along the output features, neighbours along the last spatial dimension (as far as their windows lie inside), else output features. */
 #include "rt/dot.h"
 
 #include "loop/fold.h"
@@ -25,12 +28,17 @@ typedef struct convolution {
     int64_t in, taps, k; /* input features of a group; window positions; both */
     bool fused;
     uint32_t slot;
+    uint32_t along;       /* dimension of the result that elements stand side by side in */
+    unsigned side_by_side;
+    int64_t from;         /* where the nest begins there */
 } convolution;
 
-/* The nest of one element of the result. */
+enum { MOST_SIDES = 12 };
+
+/* One of the elements of the result that a nest makes. */
 typedef struct point {
     const convolution *p;
-    const kn_lv *out;
+    kn_lv out[MAX_RANK];
     kn_lv a[MAX_RANK], b[MAX_RANK]; /* indices of the operands */
     kn_lv first;                    /* input feature that the group begins with */
     kn_lv inside;                   /* 0: known to be */
@@ -101,99 +109,193 @@ static kn_lv add_product(maker *m, point *q, kn_lv feature, kn_lv acc)
     return lv_sop(m, KN_S_add, p->acc, p->acc, acc, lv_sop(m, KN_S_mul, p->acc, p->acc, x, y, 0), 0);
 }
 
+/* ---- the points of a nest together: acc[i] is point i's ---- */
+
+static kn_lv open_chains(maker *m, kn_lv lo, kn_lv hi, int64_t most, unsigned n, kn_lv *acc, kn_lv *statement)
+{
+    kn_lv iv = open_loop_between(m, lo, hi, 0, most, 0, statement);
+    for (unsigned i = 0; i < n; i++) acc[i] = add_carry(m, *statement, acc[i]);
+    return iv;
+}
+
+static void close_chains(maker *m, kn_lv statement, unsigned n, kn_lv *acc)
+{
+    for (unsigned i = 0; i < n; i++) add_yield(m, statement, 0, acc[i]);
+    close_loop(m, statement);
+    for (unsigned i = 0; i < n; i++) acc[i] = m->status == KILN_OK ? add_result(m, statement, lv_dtype(m, acc[i])) : 0;
+}
+
 /* Features lo..hi-1 at the tap that stands in the indices. */
-static kn_lv add_features(maker *m, point *q, kn_lv lo, kn_lv hi, kn_lv acc)
+static void add_features(maker *m, point *q, unsigned n, kn_lv lo, kn_lv hi, kn_lv *acc)
 {
     const convolution *p = q->p;
-    kn_lv next, before = acc;
-    if (p->in == 1) {
-        next = add_product(m, q, lv_int(m, 0), acc);
-    } else {
-        kn_lv s, i = open_loop_between(m, lo, hi, 0, p->in, 0, &s);
-        kn_lv carry = add_carry(m, s, acc);
-        next = close_carry_loop(m, s, add_product(m, q, i, carry));
+    kn_lv before[MOST_SIDES], s = 0, feature = lv_int(m, 0);
+    memcpy(before, acc, n * sizeof *acc);
+    if (p->in > 1) feature = open_chains(m, lo, hi, p->in, n, acc, &s);
+    for (unsigned i = 0; i < n; i++) acc[i] = add_product(m, &q[i], feature, acc[i]);
+    if (p->in > 1) close_chains(m, s, n, acc);
+    for (unsigned i = 0; i < n; i++)
+        if (q[i].inside) acc[i] = lv_sop(m, KN_S_select, p->acc, p->acc, q[i].inside, acc[i], before[i]);
+}
+
+static void meet_all(maker *m, point *q, unsigned n, uint32_t d, kn_lv t)
+{
+    for (unsigned i = 0; i < n; i++) {
+        q[i].a[q->p->c.spec[0][2 + d]] = meet(m, &q[i], d, t);
+        q[i].b[q->p->c.spec[1][2 + d]] = t;
     }
-    return q->inside ? lv_sop(m, KN_S_select, p->acc, p->acc, q->inside, next, before) : next;
 }
 
 /* All taps, dimension by dimension, in one block. */
-static kn_lv add_taps(maker *m, point *q, uint32_t d, kn_lv acc)
+static void add_taps(maker *m, point *q, unsigned n, uint32_t d, kn_lv *acc)
 {
     const convolution *p = q->p;
-    if (d == p->c.n) return add_features(m, q, lv_int(m, 0), lv_int(m, p->in), acc);
-    int64_t n = p->b.dims[p->c.spec[1][2 + d]];
-    kn_lv inside = q->inside, s = 0, t = lv_int(m, 0), carry = acc;
-    if (n > 1) {
-        t = open_loop(m, 0, n, 0, &s);
-        carry = add_carry(m, s, acc);
+    if (d == p->c.n) {
+        add_features(m, q, n, lv_int(m, 0), lv_int(m, p->in), acc);
+        return;
     }
-    q->a[p->c.spec[0][2 + d]] = meet(m, q, d, t);
-    q->b[p->c.spec[1][2 + d]] = t;
-    kn_lv next = add_taps(m, q, d + 1, carry);
-    q->inside = inside;
-    return n > 1 ? close_carry_loop(m, s, next) : next;
+    int64_t size = p->b.dims[p->c.spec[1][2 + d]];
+    kn_lv inside[MOST_SIDES], s = 0, t = lv_int(m, 0);
+    for (unsigned i = 0; i < n; i++) inside[i] = q[i].inside;
+    if (size > 1) t = open_chains(m, lv_int(m, 0), lv_int(m, size), size, n, acc, &s);
+    meet_all(m, q, n, d, t);
+    add_taps(m, q, n, d + 1, acc);
+    for (unsigned i = 0; i < n; i++) q[i].inside = inside[i];
+    if (size > 1) close_chains(m, s, n, acc);
 }
 
 /* Entries lo..hi-1 of k: taps that have features among them. */
-static kn_lv add_block(maker *m, point *q, kn_lv lo, kn_lv hi)
+static void add_block(maker *m, point *q, unsigned n, kn_lv lo, kn_lv hi, kn_lv *acc)
 {
     const convolution *p = q->p;
     int64_t sizes[MAX_RANK] = {0};
-    kn_lv parts[MAX_RANK], s, start = zero(m, p), one = lv_int(m, 1), in = lv_int(m, p->in);
+    kn_lv parts[MAX_RANK], s, one = lv_int(m, 1), in = lv_int(m, p->in);
+    for (unsigned i = 0; i < n; i++) acc[i] = zero(m, p);
     for (uint32_t d = 0; d < p->c.n; d++) sizes[d] = p->b.dims[p->c.spec[1][2 + d]];
     kn_lv from = quotient(m, lo, p->in), to = lv_add(m, quotient(m, lv_sub(m, hi, one), p->in), one);
-    kn_lv t = open_loop_between(m, from, to, 0, p->taps, 0, &s), acc = add_carry(m, s, start), base = lv_mul(m, t, in);
+    kn_lv t = open_chains(m, from, to, p->taps, n, acc, &s), base = lv_mul(m, t, in);
     split_index(m, t, p->c.n, sizes, parts);
-    q->inside = 0;
-    for (uint32_t d = 0; d < p->c.n; d++) {
-        q->a[p->c.spec[0][2 + d]] = meet(m, q, d, parts[d]);
-        q->b[p->c.spec[1][2 + d]] = parts[d];
-    }
+    for (unsigned i = 0; i < n; i++) q[i].inside = 0;
+    for (uint32_t d = 0; d < p->c.n; d++) meet_all(m, q, n, d, parts[d]);
     kn_lv begin = integer_op(m, KN_S_max, lv_sub(m, lo, base), lv_int(m, 0)), end = integer_op(m, KN_S_min, lv_sub(m, hi, base), in);
-    return close_carry_loop(m, s, add_features(m, q, begin, end, acc));
+    add_features(m, q, n, begin, end, acc);
+    close_chains(m, s, n, acc);
 }
 
 /* Batch, output feature and group from the result's index. */
-static point point_at(maker *m, const convolution *p, const kn_lv *out)
+static void set_point(maker *m, const convolution *p, const kn_lv *out, point *q)
 {
     const kn_conv *c = &p->c;
-    point q = {.p = p, .out = out};
+    *q = (point){.p = p};
+    memcpy(q->out, out, p->y.rank * sizeof *out);
     int64_t features = p->b.dims[c->spec[1][0]];
     kn_lv batch = out[c->spec[2][0]], o = out[c->spec[2][1]];
-    q.first = lv_int(m, 0);
-    if (c->features > 1) q.first = lv_mul(m, quotient(m, o, features / c->features), lv_int(m, p->in));
+    q->first = lv_int(m, 0);
+    if (c->features > 1) q->first = lv_mul(m, quotient(m, o, features / c->features), lv_int(m, p->in));
     if (c->batches > 1) {
         kn_lv group = quotient(m, o, features / c->batches);
         batch = lv_add(m, batch, lv_mul(m, group, lv_int(m, p->a.dims[c->spec[0][0]] / c->batches)));
     }
-    q.a[c->spec[0][0]] = batch;
-    q.b[c->spec[1][0]] = o;
+    q->a[c->spec[0][0]] = batch;
+    q->b[c->spec[1][0]] = o;
     for (uint32_t d = 0; d < c->n; d++) ask_borders(m, p, d, out[c->spec[2][2 + d]]);
-    return q;
 }
 
-static kn_lv conv_at(maker *m, const convolution *p, const kn_lv *out)
+static void convolve(maker *m, const convolution *p, point *q, unsigned n, kn_lv *v)
 {
-    point q = point_at(m, p, out);
-    kn_lv start = zero(m, p), v;
+    for (unsigned i = 0; i < n; i++) v[i] = zero(m, p);
     if (p->k <= KN_DOT_BLOCK) {
-        v = add_taps(m, &q, 0, start);
-    } else {
-        kn_lv s, block = open_loop(m, 0, (p->k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &s);
-        kn_lv total = add_carry(m, s, start), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
-        kn_lv hi = integer_op(m, KN_S_min, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->k));
-        v = close_carry_loop(m, s, lv_sop(m, KN_S_add, p->acc, p->acc, total, add_block(m, &q, lo, hi), 0));
+        add_taps(m, q, n, 0, v);
+        return;
     }
-    return p->acc == p->y.dtype ? v : lv_sop(m, KN_S_convert, p->acc, p->y.dtype, v, 0, 0);
+    int64_t blocks = (p->k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK;
+    kn_lv s, sum[MOST_SIDES], block = open_chains(m, lv_int(m, 0), lv_int(m, blocks), blocks, n, v, &s), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
+    add_block(m, q, n, lo, integer_op(m, KN_S_min, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->k)), sum);
+    for (unsigned i = 0; i < n; i++) v[i] = lv_sop(m, KN_S_add, p->acc, p->acc, v[i], sum[i], 0);
+    close_chains(m, s, n, v);
 }
 
 static void conv_body(maker *m, void *ud, const kn_lv *ix)
 {
     const convolution *p = ud;
+    unsigned n = p->side_by_side;
+    kn_lv v[MOST_SIDES], out[MAX_RANK];
+    point *q = KN_NEWN(&m->temp, point, n);
+    if (!MAKER_TRY_MEM(m, q)) return;
     /* nothing at all to add gives +0; where the left operand has no elements every tap is padding */
     bool empty = p->k == 0, blank = !empty && kiln_type_size(p->a) == 0;
-    kn_lv v = empty ? lv_const(m, p->y.dtype, (kn_scalar){.c = {0, 0}}) : blank ? lv_const(m, p->y.dtype, kn_reduce_identity(KN_S_add, p->acc)) : conv_at(m, p, ix);
-    lv_store(m, p->slot, linear_index(m, p->y, ix), v);
+    for (unsigned i = 0; i < n; i++) {
+        memcpy(out, ix, p->y.rank * sizeof *ix);
+        out[p->along] = lv_add(m, lv_mul(m, ix[p->along], lv_int(m, n)), lv_int(m, p->from + i));
+        if (m->status != KILN_OK) return;
+        set_point(m, p, out, &q[i]);
+        v[i] = empty ? lv_const(m, p->y.dtype, (kn_scalar){.c = {0, 0}}) : lv_const(m, p->y.dtype, kn_reduce_identity(KN_S_add, p->acc));
+    }
+    if (!empty && !blank) {
+        convolve(m, p, q, n, v);
+        for (unsigned i = 0; i < n && p->acc != p->y.dtype; i++) v[i] = lv_sop(m, KN_S_convert, p->acc, p->y.dtype, v[i], 0, 0);
+    }
+    for (unsigned i = 0; i < n && m->status == KILN_OK; i++) lv_store(m, p->slot, linear_index(m, p->y, q[i].out), v[i]);
+}
+
+/* ---- elements side by side ---- */
+
+/* Entries lo..hi-1 of the nest's dimension, `sides` at a time, then one by one. */
+static void emit_range(maker *m, convolution *p, int64_t lo, int64_t hi, unsigned sides)
+{
+    int64_t dims[MAX_RANK], n = hi - lo;
+    memcpy(dims, p->y.dims, p->y.rank * sizeof *dims);
+    for (int64_t most = sides; n > 0 && m->status == KILN_OK; most = 1) {
+        if (n / most == 0) continue;
+        p->side_by_side = (unsigned)most;
+        p->from = lo;
+        dims[p->along] = n / most;
+        make_nest(m, p->y.rank, dims, true, conv_body, p);
+        lo += n / most * most;
+        n %= most;
+    }
+}
+
+static unsigned sides_of(const maker *m, int64_t n)
+{
+    unsigned most = m->o.vector_bits >= 512 ? MOST_SIDES : MOST_SIDES * 2 / 3, best = most;
+    if (n < (int64_t)most) return n > 0 ? (unsigned)n : 1;
+    for (unsigned r = most; r > most / 2; r--)
+        if (n % r < n % best) best = r;
+    return best;
+}
+
+static void emit_all(maker *m, convolution *p)
+{
+    const kn_conv *c = &p->c;
+    uint32_t vector = 0, nests = m->l->nests;
+    for (uint32_t d = 0; d < p->y.rank; d++)
+        if (p->y.dims[d] > 1) vector = d;
+    int64_t lo = 0, hi = p->y.rank ? p->y.dims[c->spec[2][1]] : 0;
+    p->along = (uint32_t)c->spec[2][1];
+    if (vector == p->along) { /* the last spatial dimension in the result's order */
+        uint32_t last = c->n;
+        for (uint32_t d = 0; d < c->n; d++)
+            if (p->y.dims[c->spec[2][2 + d]] > 1 && (last == c->n || c->spec[2][2 + d] > c->spec[2][2 + last])) last = d;
+        if (last == c->n) {
+            emit_range(m, p, 0, p->y.dims[p->along], 1);
+            return;
+        }
+        p->along = (uint32_t)c->spec[2][2 + last];
+        int64_t stride = c->stride[last], low = kn_conv_low(c, last), reach = (p->b.dims[c->spec[1][2 + last]] - 1) * c->rhs[last], size = p->y.dims[p->along];
+        int64_t end = (p->a.dims[c->spec[0][2 + last]] - 1) * c->lhs[last] - reach + low;
+        lo = low > 0 ? (low + stride - 1) / stride : 0;
+        hi = end < 0 ? 0 : end / stride + 1;
+        if (hi > size) hi = size;
+        if (lo > hi || c->lhs[last] != 1) lo = hi = 0;
+        emit_range(m, p, 0, lo, 1);
+        emit_range(m, p, lo, hi, sides_of(m, hi - lo));
+        emit_range(m, p, hi, size, 1);
+    } else {
+        bool groups = c->features > 1 || c->batches > 1;
+        emit_range(m, p, lo, hi, groups ? 1 : sides_of(m, hi));
+    }
+    if (m->l->nests > nests) m->l->nests = nests + 1;
 }
 
 void emit_conv(maker *m, frame *f, const kn_eqn *e)
@@ -211,6 +313,6 @@ void emit_conv(maker *m, frame *f, const kn_eqn *e)
     p.k = p.in * p.taps;
     p.fused = kn_conv_fused(p.acc, p.in);
     p.slot = slot_for(m, f, e->out[0]);
-    make_nest(m, p.y.rank, p.y.dims, true, conv_body, &p);
+    emit_all(m, &p);
     put_memory(m, f, e->out[0], p.slot);
 }

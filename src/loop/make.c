@@ -122,7 +122,7 @@ void want_through(frame *f)
     for (uint32_t k = f->j->neqns; k-- > 0;) {
         const kn_eqn *e = &f->j->eqns[k];
         bool loop = e->prim->loop == KN_LOOP_WHILE;
-        if (!loop && e->prim->loop != KN_LOOP_UPDATE) continue;
+        if (!loop && !kn_updates(e)) continue;
         for (uint32_t r = 0; r < e->nout; r++) {
             const var_plan *v = &f->plan[e->out[r]];
             kn_atom from = e->in[loop ? e->nin - e->nout + r : 0];
@@ -274,6 +274,7 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_DOT: emit_dot(m, f, e); break;
         case KN_LOOP_CONV: emit_conv(m, f, e); break;
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
+        case KN_LOOP_SCATTER: emit_scatter(m, f, e); break;
         case KN_LOOP_WHILE: emit_while(m, f, e); break;
         case KN_LOOP_COND: emit_cond(m, f, e); break;
         case KN_LOOP_SORT: emit_sort(m, f, e); break;
@@ -497,7 +498,9 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     if (ok) m->status = copy_names(m);
     if (m->status == KILN_OK) make_all(m);
     if (m->status == KILN_OK) merge_loops(m);
+    if (m->status == KILN_OK) forward_stores(m);
     if (m->status == KILN_OK) prune_loops(m);
+    if (m->status == KILN_OK) fetch_rows(m);
     if (m->status == KILN_OK) m->status = kn_loops_split(ctx, m->l, o->donated, o->split_cost);
     if (m->status == KILN_OK && m->l->sized && !o->keep_sizes) m->status = kn_loops_open(ctx, m->l);
     kiln_status status = m->status;

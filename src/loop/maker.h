@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c conv.c update.c control.c sort.c the loops of their own
+ * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c conv.c update.c scatter.c control.c sort.c the loops of their own
  * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
- * prune.c drops what nobody uses. */
+ * prune.c drops what nobody uses, forward.c carries what the next trip would load, fetch.c has rows
+ * fetched that are read backwards. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
@@ -267,6 +268,12 @@ void emit_cumulate(maker *m, frame *f, const kn_eqn *e);
 void emit_dot(maker *m, frame *f, const kn_eqn *e);
 void emit_conv(maker *m, frame *f, const kn_eqn *e);
 void emit_update(maker *m, frame *f, const kn_eqn *e);
+void emit_scatter(maker *m, frame *f, const kn_eqn *e);
+bool scatter_rows(const kn_jaxpr *j, const kn_eqn *e); /* are its updates read in vectors? */
+/* An operand that is read while the array operand 0 is changed: what would read that array is stored first. `same`: it is the array. */
+place *read_beside(maker *m, frame *f, const kn_eqn *e, uint32_t operand, bool *same);
+/* The slot that holds operand 0 and is to be changed: its own where it dies here, else a copy. */
+uint32_t slot_to_change(maker *m, frame *f, const kn_eqn *e, bool same);
 void emit_while(maker *m, frame *f, const kn_eqn *e);
 void emit_cond(maker *m, frame *f, const kn_eqn *e);
 void emit_call(maker *m, frame *f, const kn_eqn *e);
@@ -286,5 +293,9 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 void merge_loops(maker *m);
 /* prune.c: what nobody uses is dropped. */
 void prune_loops(maker *m);
+/* forward.c: what a trip stores and the next one loads is carried. */
+void forward_stores(maker *m);
+/* fetch.c: loops that go backwards through rows fetch the next one. */
+void fetch_rows(maker *m);
 
 #endif

@@ -499,8 +499,11 @@ static kiln_status definition(parser *p, kn_lblock *b)
         KILN_TRY(expect(p, ","));
         KILN_TRY(slot(p, &in.slot2));
     } else if (p->t.kind == WORD && q < p->end && *q == '[') {
+        bool behind;
         in.op = KN_L_LOAD;
         KILN_TRY(element(p, b, &in));
+        KILN_TRY(accept(p, "behind", &behind));
+        if (behind) KILN_TRY(small(p, "a number of elements", &in.index));
     } else {
         KILN_TRY(operation(p, b, &in));
     }

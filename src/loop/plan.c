@@ -57,7 +57,7 @@ static void forced(frame *f)
     const kn_jaxpr *j = f->j;
     for (uint32_t i = 0; i < j->nout; i++) must_store(f, j->out[i]);
     for (uint32_t k = 0; k < j->neqns; k++)
-        if (j->eqns[k].prim->loop == KN_LOOP_UPDATE) must_store(f, j->eqns[k].in[0]);
+        if (kn_updates(&j->eqns[k])) must_store(f, j->eqns[k].in[0]);
 }
 
 /* First the forward half: kinds by shape and primitive, costs as if everything else were fused; `again`: but for what the first round
@@ -122,6 +122,7 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     case KN_LOOP_DOT:
     case KN_LOOP_CONV: store = !is_view(f, a); break;
     case KN_LOOP_UPDATE: store = i == 0; break;
+    case KN_LOOP_SCATTER: store = i == 0 || (v->cost > (float)CHEAP && !(i == 2 && scatter_rows(f->j, e))); break;
     case KN_LOOP_WHILE: store = i + e->nout < e->nin && !is_view(f, a); break; /* a lazy carry is written where it starts */
     case KN_LOOP_COND: store = !is_view(f, a); break;
     case KN_LOOP_CALL:
@@ -193,6 +194,7 @@ static void store_moved(frame *f, kn_atom a, unsigned *budget)
         if (runs_on(f, e->in[i], budget)) continue;
         const kn_eqn *d = &f->j->eqns[f->plan[e->in[i]].def];
         if (d->prim->flags & KN_ELEMENTWISE) store_moved(f, e->in[i], budget);
+        else if (f->plan[e->in[i]].reads > 1) f->plan[e->in[i]].must_store = f->plan[e->in[i]].moved = true;
         else elementwise = false;
     }
     if (!elementwise) f->plan[a].must_store = f->plan[a].moved = true;
@@ -209,6 +211,31 @@ static uint32_t look_at_reductions(frame *f)
     }
     for (uint32_t v = 0; v < f->j->nvars; v++) n += f->plan[v].moved;
     return n;
+}
+
+/* ---- updates ---- */
+
+/* What is read of an array before it is updated, to be computed where it is needed afterwards, would need a copy of the whole array: the
+ * smaller value is stored instead. */
+static void store_before_updates(frame *f)
+{
+    const kn_jaxpr *j = f->j;
+    unsigned budget = 1000000;
+    for (uint32_t k = 0; k < j->neqns; k++) {
+        if (j->eqns[k].prim->loop != KN_LOOP_UPDATE) continue;
+        kn_atom x = j->eqns[k].in[0];
+        if (kn_is_literal(x) || f->plan[x].last <= (int64_t)k) continue;
+        int64_t whole = kiln_type_size(j->vars[x].type);
+        for (uint32_t q = f->plan[x].def == UINT32_MAX ? 0 : f->plan[x].def + 1; q < k && budget; q++, budget--) {
+            const kn_eqn *e = &j->eqns[q];
+            bool reads = false;
+            for (uint32_t i = 0; i < e->nin; i++) reads = reads || e->in[i] == x;
+            for (uint32_t r = 0; reads && r < e->nout; r++) {
+                var_plan *v = &f->plan[e->out[r]];
+                if (v->kind == PLACE_LAZY && v->last > (int64_t)k && kiln_type_size(j->vars[e->out[r]].type) < whole) v->must_store = true;
+            }
+        }
+    }
 }
 
 void plan_frame(maker *m, frame *f)
@@ -228,6 +255,7 @@ void plan_frame(maker *m, frame *f)
         forward(m, f, round > 0);
         backward(m, f);
         if (round > 0 || m->o.no_fusion) continue;
+        store_before_updates(f);
         bool sort = look_at_reductions(f) > 1 && !m->o.ticks;
         if (sort) arrange(m, f);
         for (uint32_t v = 0; v < j->nvars; v++) f->plan[v].moved = f->plan[v].moved && sort;

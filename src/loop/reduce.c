@@ -170,6 +170,100 @@ static void reduce_body(maker *m, void *ud, const kn_lv *kept)
     lv_store(m, r->slot, linear_index(m, y, kept), v);
 }
 
+/* ---- columns side by side ----
+ * Rows added up one after the other are chains, a vector of columns each: several vectors that are neighbours go together, so that memory
+ * is read in longer pieces and the chains hide each other's latency.
+ *
+ *      for each group of SIDES vectors
+ *        for v in 0 .. lanes, all at once
+ *          for each row: acc[i] = add acc[i], x[row, (group * SIDES + i) * lanes + v] */
+
+enum { SIDES = 8, LEAST_ROWS = 8 };
+
+typedef struct columns {
+    reduction *r;
+    unsigned sides, lanes;
+    int64_t from; /* the first column */
+} columns;
+
+static kn_lv open_sides(maker *m, kn_lv lo, kn_lv hi, int64_t most, unsigned n, kn_lv *acc, kn_lv *statement)
+{
+    kn_lv iv = open_loop_between(m, lo, hi, 0, most, 0, statement);
+    for (unsigned i = 0; i < n; i++) acc[i] = add_carry(m, *statement, acc[i]);
+    return iv;
+}
+
+static void close_sides(maker *m, kn_lv statement, unsigned n, kn_lv *acc)
+{
+    for (unsigned i = 0; i < n; i++) add_yield(m, statement, 0, acc[i]);
+    close_loop(m, statement);
+    for (unsigned i = 0; i < n; i++) acc[i] = m->status == KILN_OK ? add_result(m, statement, lv_dtype(m, acc[i])) : 0;
+}
+
+static void add_rows(maker *m, const columns *c, kn_lv (*ix)[MAX_RANK], kn_lv lo, kn_lv hi, kn_lv *acc)
+{
+    kn_lv s, step = open_sides(m, lo, hi, c->r->order.o.n, c->sides, acc, &s);
+    for (unsigned i = 0; i < c->sides; i++) {
+        place_step(m, c->r, KN_AXIS_O, step, ix[i]);
+        acc[i] = accumulate(m, c->r, acc[i], element(m, c->r, ix[i]));
+    }
+    close_sides(m, s, c->sides, acc);
+}
+
+static void columns_body(maker *m, void *ud, const kn_lv *at)
+{
+    const columns *c = ud;
+    const reduction *r = c->r;
+    kiln_type y = r->f->j->vars[r->e->out[0]].type;
+    kn_lv kept[SIDES][MAX_RANK], ix[SIDES][MAX_RANK], acc[SIDES], sum[SIDES];
+    kn_run o = r->order.o;
+    for (unsigned i = 0; i < c->sides; i++) {
+        kn_lv vector = lv_add(m, lv_mul(m, at[y.rank - 1], lv_int(m, c->sides)), lv_int(m, i));
+        memcpy(kept[i], at, y.rank * sizeof *at);
+        kept[i][y.rank - 1] = lv_add(m, lv_add(m, lv_mul(m, vector, lv_int(m, c->lanes)), at[y.rank]), lv_int(m, c->from));
+        if (m->status != KILN_OK) return;
+        kept_index(m, r, kept[i], ix[i]);
+        acc[i] = sum[i] = identity(m, r);
+    }
+    if (o.n <= o.block) {
+        add_rows(m, c, ix, lv_int(m, 0), lv_int(m, o.n), acc);
+    } else {
+        kn_lv s, b = open_sides(m, lv_int(m, 0), lv_int(m, (o.n + o.block - 1) / o.block), (o.n + o.block - 1) / o.block, c->sides, acc, &s);
+        kn_lv lo = lv_mul(m, b, lv_int(m, o.block));
+        add_rows(m, c, ix, lo, lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, o.block)), lv_int(m, o.n), 0), sum);
+        for (unsigned i = 0; i < c->sides; i++) acc[i] = accumulate(m, r, acc[i], sum[i]);
+        close_sides(m, s, c->sides, acc);
+    }
+    for (unsigned i = 0; i < c->sides && m->status == KILN_OK; i++) {
+        kn_lv v = from_init(m, r, acc[i]);
+        if (r->acc != r->type.dtype) v = lv_sop(m, KN_S_convert, r->acc, r->type.dtype, v, 0, 0);
+        lv_store(m, r->slot, linear_index(m, y, kept[i]), v);
+    }
+}
+
+/* False: nothing was made, the rows are too few or too short. */
+static bool emit_columns(maker *m, reduction *r, kiln_type y)
+{
+    unsigned lanes = m->o.vector_bits / (8 * (unsigned)kiln_dtype_bytes(r->type.dtype));
+    bool rows = y.rank > 0 && y.rank < MAX_RANK && r->plain && r->order.has_o && !r->order.has_t && r->order.o.lanes == 1 && r->order.o.n >= LEAST_ROWS;
+    if (!rows || lanes < 2 || y.dims[y.rank - 1] < 2 * (int64_t)lanes) return false;
+    int64_t dims[MAX_RANK + 1], size = y.dims[y.rank - 1], done = 0;
+    uint32_t nests = m->l->nests;
+    memcpy(dims, y.dims, y.rank * sizeof *dims);
+    for (unsigned sides = SIDES; sides > 0 && done < size && m->status == KILN_OK; sides /= 2) {
+        int64_t groups = (size - done) / (sides * (int64_t)lanes);
+        columns c = {r, sides, lanes, done};
+        dims[y.rank - 1] = groups, dims[y.rank] = lanes;
+        if (groups) make_nest(m, y.rank + 1, dims, true, columns_body, &c);
+        done += groups * sides * (int64_t)lanes;
+    }
+    columns rest = {r, 1, 1, done}; /* less than a vector */
+    dims[y.rank - 1] = 1, dims[y.rank] = size - done;
+    if (done < size) make_nest(m, y.rank + 1, dims, true, columns_body, &rest);
+    if (m->l->nests > nests) m->l->nests = nests + 1;
+    return true;
+}
+
 /* Small operand, all in registers. */
 static void reduce_registers(maker *m, reduction *r, kiln_type y)
 {
@@ -256,6 +350,17 @@ bool divides_index(const frame *f, const kn_eqn *e)
     return n[KN_AXIS_T] > 1 || n[KN_AXIS_O] > 1;
 }
 
+/* A few elements from a few each: written out, they are scalars in registers, and what they share is computed once. Longer folds are better
+ * off in vectors. */
+static bool short_folds(const maker *m, const reduction *r, kiln_type y)
+{
+    enum { MOST = 64, LONGEST = 8, LARGEST = 1024 };
+    int64_t n = kiln_type_size(r->type), results = kiln_type_size(y);
+    const var_plan *v = kn_is_literal(r->e->in[0]) ? NULL : &r->f->plan[r->e->in[0]];
+    bool lazy = v && r->x->kind == PLACE_LAZY && !m->o.no_fusion;
+    return lazy && n <= MOST && n <= LONGEST * results && (float)n * (v->cost + 1) <= (float)LARGEST;
+}
+
 void emit_reduce(maker *m, frame *f, const kn_eqn *e)
 {
     kiln_type y = f->j->vars[e->out[0]].type;
@@ -274,7 +379,7 @@ void emit_reduce(maker *m, frame *f, const kn_eqn *e)
     }
     r.plain = plain_closure(m, f, e->in[0], r.type);
     bool empty = kiln_type_size(r.type) == 0;
-    if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS)) {
+    if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS || short_folds(m, &r, y))) {
         if (empty) put_init(m, &r, y);
         else reduce_registers(m, &r, y);
         return;
@@ -290,6 +395,7 @@ void emit_reduce(maker *m, frame *f, const kn_eqn *e)
     }
     r.slot = slot_for(m, f, e->out[0]);
     bool vector = r.order.has_o && r.order.o.lanes == 1 && !r.order.has_t;
-    make_nest(m, y.rank, y.dims, vector || empty || (!r.order.has_o && !r.order.has_t), empty ? empty_body : reduce_body, &r);
+    if (empty || !emit_columns(m, &r, y))
+        make_nest(m, y.rank, y.dims, vector || empty || (!r.order.has_o && !r.order.has_t), empty ? empty_body : reduce_body, &r);
     put_memory(m, f, e->out[0], r.slot);
 }

@@ -55,6 +55,33 @@ static void window_body(maker *m, void *ud, const kn_lv *ix)
     lv_store(m, w->slot, linear_index(m, w->x, to), v);
 }
 
+place *read_beside(maker *m, frame *f, const kn_eqn *e, uint32_t operand, bool *same)
+{
+    place *old = place_of_atom(m, f, e->in[0]), *p = place_of_atom(m, f, e->in[operand]);
+    if (m->status != KILN_OK || !old || !p) return NULL;
+    if (p->kind == PLACE_MEMORY && old->kind == PLACE_MEMORY && p->slot == old->slot) *same = true;
+    if (p->kind != PLACE_LAZY || kn_is_literal(e->in[0]) || !reads_var(m, f, e->in[operand], e->in[0])) return p;
+    place *stored = new_place(m, PLACE_MEMORY, p->type);
+    uint32_t t = new_slot(m, KN_SLOT_SCRATCH, 0, p->type.dtype, kiln_type_size(p->type));
+    if (!stored) return NULL;
+    store_place(m, f, p, t);
+    stored->slot = t;
+    return stored;
+}
+
+uint32_t slot_to_change(maker *m, frame *f, const kn_eqn *e, bool same)
+{
+    place *old = place_of_atom(m, f, e->in[0]);
+    if (m->status != KILN_OK || !old) return 0;
+    bool in_place = old->kind == PLACE_MEMORY && old->owned && dead_after(f, e->in[0], f->pos);
+    if (in_place && !same) return old->slot;
+    uint32_t slot = slot_for(m, f, e->out[0]);
+    if (old->kind == PLACE_MEMORY)
+        count_copy(m, f, e, f->j->vars[e->out[0]].type, in_place ? "the update is the array itself" : why_not_over(m, f, e->in[0], e));
+    store_place(m, f, old, slot);
+    return slot;
+}
+
 void emit_update(maker *m, frame *f, const kn_eqn *e)
 {
     kiln_type x = f->j->vars[e->out[0]].type, u = kn_type_of(f->j, e->in[1]);
@@ -73,28 +100,10 @@ void emit_update(maker *m, frame *f, const kn_eqn *e)
         update_registers(m, f, e, x, u, at);
         return;
     }
-    place *old = place_of_atom(m, f, e->in[0]), *update = place_of_atom(m, f, e->in[1]);
-    if (!old || !update) return;
-    bool same = false, in_place = old->kind == PLACE_MEMORY && old->owned && dead_after(f, e->in[0], f->pos);
-    if (update->kind == PLACE_LAZY && !kn_is_literal(e->in[0]) && reads_var(m, f, e->in[1], e->in[0])) {
-        uint32_t t = new_slot(m, KN_SLOT_SCRATCH, 0, u.dtype, kiln_type_size(u));
-        store_place(m, f, update, t);
-        place *p = new_place(m, PLACE_MEMORY, u);
-        if (!p) return;
-        p->slot = t;
-        update = p;
-    } else if (update->kind == PLACE_MEMORY && old->kind == PLACE_MEMORY && update->slot == old->slot) {
-        same = in_place;
-        in_place = false;
-    }
-    window w = {.u = update, .x = x, .at = at};
-    if (in_place) {
-        w.slot = old->slot;
-    } else {
-        w.slot = slot_for(m, f, e->out[0]);
-        if (old->kind == PLACE_MEMORY) count_copy(m, f, e, x, same ? "the update is the array itself" : why_not_over(m, f, e->in[0], e));
-        store_place(m, f, old, w.slot);
-    }
+    bool same = false;
+    place *update = read_beside(m, f, e, 1, &same);
+    if (!update) return;
+    window w = {.u = update, .slot = slot_to_change(m, f, e, same), .x = x, .at = at};
     if (update->kind == PLACE_REGISTERS) {
         int64_t n = kiln_type_size(u);
         for (int64_t k = 0; k < n && m->status == KILN_OK; k++) {

@@ -348,8 +348,8 @@ static kiln_status lower_eqn(lowering *lw, frame *f, const kn_jaxpr *j, const kn
         site inside = {.loc = e->loc.line ? e->loc : at.loc};
         KILN_TRY(join(lw, at.scope, e->scope, &inside.scope));
         KILN_TRY(inline_body(lw, f, body, x, inside, y));
-    } else if (kn_lower_rule(j, e)) KILN_TRY(apply_rule(lw, f, j, e, x, at, y));
-    else if (e->prim->flags & KN_LEVEL_TRACED)
+    } else if (kn_lower_rule(j, e) && !kn_stays(j, e)) KILN_TRY(apply_rule(lw, f, j, e, x, at, y));
+    else if ((e->prim->flags & KN_LEVEL_TRACED) && !kn_stays(j, e))
         return kn_fail_at(lw->ctx, KILN_UNSUPPORTED, "unsupported", place_of(lw, e), NULL,
                           "%s cannot be compiled: it has no lowering", e->prim->name);
     else KILN_TRY(append(lw, f, e, at, x, y));

@@ -176,7 +176,7 @@ static kiln_status merge_jaxpr(kn_pm *pm, const kn_jaxpr *j, const kn_jaxpr **ou
         const kn_eqn *same = e.prim->flags & KN_EFFECT ? NULL : find(&t, &rw, &e, h, &at);
         if (same) {
             for (uint32_t i = 0; i < e.nout; i++) KILN_TRY(kn_rw_forward(&rw, e.out[i], same->out[i]));
-            kn_count(pm, row(MERGED), 1);
+            kn_count_at(pm, row(MERGED), 1, e.prim, e.loc);
             changed = true;
             continue;
         }

@@ -283,7 +283,7 @@ static kiln_status rebuild(dce *d, instance *at, const bool *out_kept, const kn_
         kn_eqn *e = &eqns[n];
         *e = j->eqns[k];
         if (!at->kept[k]) {
-            count(d, EQUATION, 1);
+            kn_count_at(d->pm, row(EQUATION), 1, e->prim, e->loc);
             continue;
         }
         if (kn_is_while(e)) KILN_TRY(rebuild_while(d, at, k, e));

@@ -80,7 +80,7 @@ static bool is_dear(const kn_eqn *e)
 {
     kn_loop_kind loop = e->prim->loop;
     return (e->prim->flags & KN_EXPENSIVE) || has_bodies(e) || loop == KN_LOOP_REDUCE || loop == KN_LOOP_DOT || loop == KN_LOOP_CONV || loop == KN_LOOP_CUMULATE ||
-           loop == KN_LOOP_UPDATE; /* copies the whole array */
+           kn_updates(e); /* copies the whole array */
 }
 
 static int64_t add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
@@ -239,7 +239,9 @@ static kiln_status hoist(kn_rw *rw, const kn_jaxpr **body, const kn_atom **const
     KILN_TRY(shrink(&s, map, body, in + *nconsts));
     *consts = in;
     *nconsts += s.n;
-    kn_count(pm, row(MOVED), s.n);
+    for (uint32_t k = 0; k < s.j->neqns; k++)
+        for (uint32_t i = 0; s.moves[k] && i < s.j->eqns[k].nout; i++)
+            kn_count_at(pm, row(MOVED), s.wanted[s.j->eqns[k].out[i]], s.j->eqns[k].prim, s.j->eqns[k].loc);
     return KILN_OK;
 }
 

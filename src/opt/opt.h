@@ -35,6 +35,9 @@ typedef struct kn_opt_stats {
     uint32_t *fired; /* kn_rule_count() counters of the caller's, or NULL */
 } kn_opt_stats;
 
+/* A rewrite was done n times at an equation of this place; prim NULL: at none in particular. */
+typedef void (*kn_fired_fn)(void *ud, uint32_t rule, uint32_t n, const kn_prim *prim, kn_loc loc);
+
 typedef struct kn_opt_options {
     uint32_t skip;         /* bits of passes left out */
     const char *after;     /* stop after this pass has run once; NULL: to the end */
@@ -43,6 +46,8 @@ typedef struct kn_opt_options {
     kiln_status (*hook)(void *ud, const char *pass, uint32_t round, const kn_prog *p);
     void *hook_ud;
     kn_opt_stats *stats; /* may be NULL */
+    kn_fired_fn fired;   /* may be NULL */
+    void *fired_ud;
 } kn_opt_options;
 
 enum { KN_OPT_ROUNDS = 10 };

@@ -9,14 +9,16 @@ const kn_pass kn_pipeline[] = {
     {"simplify", "algebra that keeps bits, constants folded, moves composed, loops and branches trimmed", kn_pass_simplify},
     {"cse", "equal equations merged", kn_pass_cse},
     {"licm", "what no trip of a loop changes, moved before the loop", kn_pass_licm},
+    {"updates", "sums with an update of zeros become updates; updates move behind the other readers of their operand", kn_pass_updates},
     {"dce", "what no output needs, removed; carries of loops and results of branches too", kn_pass_dce},
     {NULL, NULL, NULL},
 };
 
-extern const kn_rule kn_cse_rules[], kn_licm_rules[], kn_dce_rules[];
+extern const kn_rule kn_cse_rules[], kn_licm_rules[], kn_updates_rules[], kn_dce_rules[];
 const kn_rule_group kn_rule_groups[] = {
     {"simplify", kn_arithmetic_rules}, {"simplify", kn_nested_rules}, {"simplify", kn_element_rules}, {"simplify", kn_move_rules},
-    {"simplify", kn_control_rules},    {"cse", kn_cse_rules},         {"licm", kn_licm_rules},        {"dce", kn_dce_rules},
+    {"simplify", kn_control_rules},    {"cse", kn_cse_rules},         {"licm", kn_licm_rules},        {"updates", kn_updates_rules},
+    {"dce", kn_dce_rules},
     {NULL, NULL},
 };
 
@@ -63,14 +65,19 @@ const char *kn_rule_pass(uint32_t rule)
     return pass;
 }
 
-void kn_count(kn_pm *pm, const kn_rule *row, uint32_t n)
+void kn_count_at(kn_pm *pm, const kn_rule *row, uint32_t n, const kn_prim *prim, kn_loc loc)
 {
     uint32_t k = 0;
     pm->changes += n;
-    for (uint32_t g = 0; pm->fired && kn_rule_groups[g].pass; g++)
-        for (uint32_t i = 0; kn_rule_groups[g].rows[i].text; i++, k++)
-            if (&kn_rule_groups[g].rows[i] == row) pm->fired[k] += n;
+    for (uint32_t g = 0; n && (pm->fired || pm->tell) && kn_rule_groups[g].pass; g++)
+        for (uint32_t i = 0; kn_rule_groups[g].rows[i].text; i++, k++) {
+            if (&kn_rule_groups[g].rows[i] != row) continue;
+            if (pm->fired) pm->fired[k] += n;
+            if (pm->tell) pm->tell(pm->tell_ud, k, n, prim, loc);
+        }
 }
+
+void kn_count(kn_pm *pm, const kn_rule *row, uint32_t n) { kn_count_at(pm, row, n, NULL, (kn_loc){0}); }
 
 /* ---- the manager ---- */
 
@@ -146,7 +153,7 @@ kiln_status kn_optimise(kiln_ctx *ctx, const kn_prog *lowered, const kn_opt_opti
     *out = NULL;
     KILN_TRY(check(ctx, lowered, o));
     kn_opt_stats stats = {0};
-    kn_pm pm = {.ctx = ctx, .fired = o->stats ? o->stats->fired : NULL};
+    kn_pm pm = {.ctx = ctx, .fired = o->stats ? o->stats->fired : NULL, .tell = o->fired, .tell_ud = o->fired_ud};
     KILN_TRY(kn_prog_new(ctx, lowered, &pm.prog));
     pm.prog->main = lowered->main; /* shared: passes never write to what they were given */
     kn_arena_init(&pm.lasting, &ctx->alloc);

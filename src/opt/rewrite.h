@@ -15,7 +15,9 @@ struct kn_pm {
     kn_prog *prog;  /* owns what the passes make; its main is the newest jaxpr */
     kn_arena scratch;
     uint64_t changes; /* rewrites of the pass that runs */
-    uint32_t *fired;  /* per rule */
+    uint32_t *fired;  /* per rule, or NULL */
+    kn_fired_fn tell; /* or NULL */
+    void *tell_ud;
     kn_map rows;      /* simplify: address of a primitive -> its list of rules + 1 */
     KN_VEC(uint32_t) row_lists; /* each ends with UINT32_MAX */
     kn_arena lasting; /* of rows and fired */
@@ -62,6 +64,7 @@ typedef struct kn_rule_group {
 } kn_rule_group;
 extern const kn_rule_group kn_rule_groups[]; /* ends with pass NULL */
 void kn_count(kn_pm *pm, const kn_rule *row, uint32_t n);
+void kn_count_at(kn_pm *pm, const kn_rule *row, uint32_t n, const kn_prim *prim, kn_loc loc);
 
 /* ---- control flow, seen by position ---- */
 
@@ -105,6 +108,7 @@ kiln_status kn_first_trips(kn_rw *rw, const kn_while *w, uint32_t most, uint32_t
 kiln_status kn_pass_simplify(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_cse(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_licm(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
+kiln_status kn_pass_updates(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_dce(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 
 #endif

@@ -128,6 +128,48 @@ static kn_fix both_negated(kn_simp *s, kn_eqn *e, const kn_rule *row)
     return l && r ? kn_become(s, e, e->prim, e->params, in, 2) : KN_NO;
 }
 
+/* The sign goes to the constant: one operation less, and the product is the same but for the sign of a NaN. */
+static kn_fix negated_constant(kn_simp *s, kn_eqn *e, const kn_rule *row)
+{
+    (void)row;
+    kiln_dtype d = kn_etype(s, e).dtype;
+    for (uint32_t side = 0; side < 2; side++) {
+        bool is;
+        kn_scalar c;
+        kn_atom x = inside(s, e->in[side], KN_S_neg, &is);
+        if (!is || !kn_is_literal(e->in[1 - side]) || !kn_known(s, e->in[1 - side], &c)) continue;
+        kn_scalar minus = kiln_dtype_kind(d) == 'f' ? (kn_scalar){.f = -c.f} : (kn_scalar){.i = (int64_t)(0 - c.u)};
+        kn_atom in[2] = {x, x};
+        in[1 - side] = kn_literal_of(s, d, minus);
+        return s->status == KILN_OK ? kn_become(s, e, e->prim, e->params, in, 2) : KN_NO;
+    }
+    return KN_NO;
+}
+
+/* Is the element never -0.0, because +0.0 was added? Moved elements are what they were. */
+static bool never_minus_zero(const kn_simp *s, kn_atom a, uint32_t depth)
+{
+    const kn_eqn *d = kn_def(s, a);
+    kn_scalar v;
+    if (!d || depth == 0) return false;
+    if ((d->prim->flags & KN_ELEMENTWISE) && d->prim->scalar_op == KN_S_add && d->nin == 2)
+        for (uint32_t i = 0; i < 2; i++)
+            if (kn_known(s, d->in[i], &v) && has_value(kn_etype(s, d).dtype, KN_PLUS_ZERO, v)) return true;
+    bool one = d->prim == &kn_prim_slice || d->prim == &kn_prim_reshape || d->prim == &kn_prim_squeeze || d->prim == &kn_prim_broadcast_in_dim ||
+               d->prim == &kn_prim_transpose || d->prim == &kn_prim_rev;
+    if (!one && d->prim != &kn_prim_concatenate) return false;
+    for (uint32_t i = 0; i < (one ? 1 : d->nin); i++)
+        if (!never_minus_zero(s, d->in[i], depth - 1)) return false;
+    return true;
+}
+
+static kn_fix zero_again(kn_simp *s, kn_eqn *e, const kn_rule *row)
+{
+    enum { DEEPEST = 4 };
+    kn_atom x;
+    return e->nin == 2 && match(s, e, row, &x) && never_minus_zero(s, x, DEEPEST) ? kn_give(s, e, x) : KN_NO;
+}
+
 static kn_fix negated_sub(kn_simp *s, kn_eqn *e, const kn_rule *row)
 {
     (void)row;
@@ -146,6 +188,7 @@ const kn_rule kn_arithmetic_rules[] = {
     R(add, "f", X, MINUS_ZERO, X, "x + -0.0 = x"),
     R(add, "iu", X, ZERO, X, "x + 0 = x"),
     F(add, "iuf", add_negated, "x + -y = x - y"),
+    P(add, "f", zero_again, X, PLUS_ZERO, "(x + 0.0) + 0.0 = x + 0.0, moved in between or not"),
     R(sub, "f", X, PLUS_ZERO, X, "x - 0.0 = x"),
     R(sub, "iu", X, ZERO, X, "x - 0 = x"),
     R(sub, "iu", X, X, ZERO, "x - x = 0, integers"),
@@ -154,6 +197,7 @@ const kn_rule kn_arithmetic_rules[] = {
     R(mul, "iu", ANY, ZERO, ZERO, "x * 0 = 0, integers"),
     P(mul, "if", negate, X, MINUS_ONE, "x * -1 = -x"),
     F(mul, "iuf", both_negated, "-x * -y = x * y"),
+    F(mul, "if", negated_constant, "-x * c = x * -c"),
     R(div, "iuf", X, ONE, X, "x / 1 = x"),
     P(div, "f", negate, X, MINUS_ONE, "x / -1 = -x"),
     F(div, "f", divide, "x / 2^k = x * 2^-k"),

@@ -4,6 +4,8 @@
  * place, so that the order of the sum stays. */
 #include "opt/rules.h"
 
+#include <math.h>
+
 #include <limits.h>
 
 static kiln_type operand(const kn_simp *s, const kn_eqn *e, uint32_t i) { return kn_atype(s, e->in[i]); }
@@ -107,6 +109,91 @@ static kn_fix reduce_uniform(kn_simp *s, kn_eqn *e, const kn_rule *row)
     kn_atom x;
     if (!kn_uniform(s, e->in[0], &x) || kn_elements(operand(s, e, 0)) == 0) return KN_NO;
     return kn_give_uniform(s, e, x);
+}
+
+/* A concatenation inside another one along the same axis. */
+static kn_fix concatenate_concatenate(kn_simp *s, kn_eqn *e, const kn_rule *row)
+{
+    (void)row;
+    enum { MOST = 16 };
+    int64_t axis = kn_param_of(e, "dimension")->i;
+    uint32_t n = 0, k = 0;
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const kn_eqn *d = kn_def_by(s, e->in[i], &kn_prim_concatenate);
+        n += d && kn_param_of(d, "dimension")->i == axis ? d->nin : 1;
+    }
+    if (n == e->nin || n > MOST) return KN_NO;
+    kn_atom *in = KN_NEWN(&s->pm->prog->arena, kn_atom, n);
+    if (!in) return kn_failed(s, kn_nomem(s->pm->ctx));
+    for (uint32_t i = 0; i < e->nin; i++) {
+        const kn_eqn *d = kn_def_by(s, e->in[i], &kn_prim_concatenate);
+        bool open = d && kn_param_of(d, "dimension")->i == axis;
+        for (uint32_t q = 0; open && q < d->nin; q++) in[k++] = d->in[q];
+        if (!open) in[k++] = e->in[i];
+    }
+    return kn_become(s, e, e->prim, e->params, in, n);
+}
+
+/* ---- sums of arrays that lie beside each other ---- */
+
+/* Where the inside of a pad with zeros lies: along `axis` alone there is room around it. */
+typedef struct padded {
+    const kn_eqn *e;
+    uint32_t axis;
+    int64_t low, end;
+    kn_scalar zero;
+} padded;
+
+static bool is_padded(const kn_simp *s, kn_atom a, padded *p)
+{
+    *p = (padded){.e = kn_def_by(s, a, &kn_prim_pad)};
+    if (!p->e || !kn_known(s, p->e->in[1], &p->zero)) return false;
+    kiln_type t = kn_etype(s, p->e);
+    char kind = kiln_dtype_kind(t.dtype);
+    if (kind == 'f' ? p->zero.f != 0 || signbit(p->zero.f) : !kn_is_int(kind) || p->zero.u != 0) return false;
+    const kn_param *g = kn_param_of(p->e, "padding_config");
+    uint32_t axes = 0;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        const int64_t *c = g->items[d].ints; /* low, high, interior */
+        if (c[0] < 0 || c[1] < 0 || c[2] != 0) return false;
+        if (c[0] == 0 && c[1] == 0) continue;
+        axes++;
+        p->axis = d, p->low = c[0], p->end = t.dims[d] - c[1];
+    }
+    return axes == 1;
+}
+
+/* The cotangents of the parts of an array are padded to its size and added. Each element gets one of them and zeros: where the parts
+ * touch, they stand side by side, +0.0 added, which makes +0.0 of -0.0 as before. */
+static kn_fix padded_sum(kn_simp *s, kn_eqn *e, const kn_rule *row)
+{
+    (void)row;
+    padded p, q;
+    if (e->nin != 2 || !is_padded(s, e->in[0], &p) || !is_padded(s, e->in[1], &q) || p.axis != q.axis) return KN_NO;
+    if (p.end != q.low && q.end != p.low) return KN_NO;
+    bool turned = q.end == p.low;
+    kiln_type t = kn_etype(s, e);
+    kn_atom in[2] = {turned ? q.e->in[0] : p.e->in[0], turned ? p.e->in[0] : q.e->in[0]}, zero = p.e->in[1];
+    if (kn_atype(s, zero).rank) return KN_NO;
+    for (uint32_t i = 0; i < 2 && kiln_dtype_kind(t.dtype) == 'f' && s->status == KILN_OK; i++)
+        in[i] = kn_emit(s, e, &kn_prim_add, NULL, (kn_atom[]){in[i], zero}, 2);
+    if (s->status != KILN_OK) return KN_NO;
+    kn_named axis[] = {{"dimension", KN_INT(p.axis)}};
+    kn_param *params = kn_params_of(s, &kn_prim_concatenate, axis, 1);
+    int64_t low = turned ? q.low : p.low, high = t.dims[p.axis] - (turned ? p.end : q.end);
+    if (!params) return KN_NO;
+    if (low == 0 && high == 0) return kn_become(s, e, &kn_prim_concatenate, params, in, 2);
+    kn_atom both = kn_emit(s, e, &kn_prim_concatenate, params, in, 2);
+    kn_param *around = kn_arena_copy(&s->pm->prog->arena, kn_param_of(p.e, "padding_config"), sizeof *around);
+    kn_param *items = around ? kn_arena_copy(&s->pm->prog->arena, around->items, around->n * sizeof *items) : NULL;
+    int64_t *room = kn_new_ints(s, 3);
+    if (s->status != KILN_OK || !items || !room) return s->status == KILN_OK ? kn_failed(s, kn_nomem(s->pm->ctx)) : KN_NO;
+    room[0] = low, room[1] = high, room[2] = 0;
+    items[p.axis] = KN_INTS(3, room);
+    around->items = items;
+    kn_named config[] = {{"padding_config", *around}};
+    params = kn_params_of(s, &kn_prim_pad, config, 1);
+    return params ? kn_become(s, e, &kn_prim_pad, params, (kn_atom[]){both, zero}, 2) : KN_NO;
 }
 
 /* ---- the same elements in another shape ---- */
@@ -329,6 +416,8 @@ const kn_rule kn_move_rules[] = {
     M(dynamic_update_slice, update_all, "update of everything = the update, of nothing = x"),
     M(concatenate, concatenate_parts, "concatenate without its empty parts"),
     M(concatenate, concatenate_uniform, "concatenate(broadcast s, broadcast s) = broadcast s"),
+    M(concatenate, concatenate_concatenate, "concatenate(x, concatenate(y, z)) = concatenate(x, y, z), one axis"),
+    M(add, padded_sum, "sum of arrays padded with 0 to stand side by side = concatenate, 0.0 added to floats"),
     M(pad, pad_uniform, "pad(broadcast s, s) = broadcast s"),
     M(broadcast_in_dim, move_uniform, "broadcast(broadcast s) = broadcast s, scalars"),
     M(reshape, move_uniform, "reshape(broadcast s) = broadcast s"),

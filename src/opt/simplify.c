@@ -178,10 +178,11 @@ static kn_fix try_rows(kn_simp *s, kn_eqn *e, uint32_t first)
     for (uint32_t k = first - 1; pm->row_lists.v[k] != UINT32_MAX; k++) {
         const kn_rule *row = &kn_rule_groups[pm->row_lists.v[k] >> 16].rows[pm->row_lists.v[k] & 0xffff];
         if (row->kinds && (e->nin == 0 || !strchr(row->kinds, kiln_dtype_kind(kn_atype(s, e->in[0]).dtype)))) continue;
+        const kn_prim *prim = e->prim;
         kn_fix fix = row->try(s, e, row);
         if (s->status != KILN_OK) return KN_NO;
         if (fix == KN_NO) continue;
-        kn_count(pm, row, 1);
+        kn_count_at(pm, row, 1, prim, e->loc);
         s->changed = true;
         return fix;
     }

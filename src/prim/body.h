@@ -21,6 +21,9 @@ uint32_t kn_body_consts(const kn_eqn *e, uint32_t k);
 kn_sop kn_body_sop(const kn_jaxpr *j);
 bool kn_body_takes_second(const kn_jaxpr *j); /* a body of two arguments that gives the second */
 
+/* A comparator of 2 n scalars a0, b0, a1, b1, ..: by how many of the arrays it sorts, if it says just what `sort` does (order.c); 0: another. */
+uint32_t kn_body_sort_keys(const kn_jaxpr *j);
+
 /* ---- evaluation ---- */
 
 typedef struct kn_caller {

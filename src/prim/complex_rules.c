@@ -344,6 +344,13 @@ static cx exp2_of(formula *f, cx z)
     return exp_of(f, (cx){mul(f, z.re, k), mul(f, z.im, k)});
 }
 
+static cx log2_of(formula *f, cx z)
+{
+    kn_atom k = num(f, 1.44269504088896340736);
+    cx l = log_of(f, z);
+    return (cx){mul(f, l.re, k), mul(f, l.im, k)};
+}
+
 /* By real parts, then by imaginary parts. */
 static kn_atom ordered(formula *f, const kn_prim *p, cx a, cx b)
 {
@@ -374,7 +381,8 @@ static const struct {
     {"cbrt", cbrt_of, NULL, false},          {"cos", cos_of, NULL, false},            {"cosh", cosh_of, NULL, false},
     {"div", NULL, over, false},              {"exp", exp_of, NULL, false},            {"exp2", exp2_of, NULL, false},
     {"expm1", expm1_of, NULL, false},        {"integer_pow", integer_power, NULL, true}, {"log", log_of, NULL, false},
-    {"log1p", log1p_of, NULL, false},        {"logistic", logistic_of, NULL, false},  {"max", NULL, max_of, true},
+    {"log1p", log1p_of, NULL, false},        {"log2", log2_of, NULL, false},          {"logistic", logistic_of, NULL, false},
+    {"max", NULL, max_of, true},
     {"min", NULL, min_of, true},             {"mul", NULL, times, true},              {"neg", neg_of, NULL, true},
     {"pow", NULL, pow_of, false},            {"rsqrt", rsqrt_of, NULL, false},        {"sign", sign_of, NULL, false},
     {"sin", sin_of, NULL, false},            {"sinh", sinh_of, NULL, false},          {"sqrt", sqrt_of, NULL, false},

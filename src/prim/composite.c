@@ -23,6 +23,7 @@ static kn_atom logistic(formula *f, const kn_atom *operand)
 
 static kn_atom rsqrt(formula *f, const kn_atom *x) { return inverse(f, one(f, &kn_prim_sqrt, x[0])); }
 static kn_atom square(formula *f, const kn_atom *x) { return mul(f, x[0], x[0]); }
+static kn_atom log2_of(formula *f, const kn_atom *x) { return mul(f, one(f, &kn_prim_log, x[0]), num(f, 1.44269504088896340736)); }
 
 /* With u = 1 + x rounded, log(1+x) = log(u) + log(1 + c/u), c = x - (u - 1) being exact where it matters; the second term is
  * c/u to well below one ULP. u == 1 means that x itself is the answer (and keeps -0.0); an infinite logarithm is right. */
@@ -93,6 +94,7 @@ static kn_atom atanh_of(formula *f, const kn_atom *operand)
 FORMULA_RULE(logistic, logistic)
 FORMULA_RULE(rsqrt, rsqrt)
 FORMULA_RULE(square, square)
+FORMULA_RULE(log2, log2_of)
 FORMULA_RULE(log1p, log1p_of)
 FORMULA_RULE(sinh, sinh_of)
 FORMULA_RULE(cosh, cosh_of)
@@ -102,6 +104,7 @@ FORMULA_RULE(atanh, atanh_of)
 
 KN_JVP1(logistic, D_MUL(g, D_MUL(ans, D_SUB(D_NUM(1), ans))))
 KN_JVP1(rsqrt, D_MUL(g, D_MUL(D_NUM(-0.5), D_DIV(ans, x))))
+KN_JVP1(log2, D_DIV(g, D_MUL(x, D_NUM(0.693147180559945309417))))
 KN_JVP1(log1p, D_DIV(g, D_ADD(x, D_NUM(1))))
 KN_JVP1(sinh, D_MUL(g, D_F(cosh, x)))
 KN_JVP1(cosh, D_MUL(g, D_F(sinh, x)))
@@ -120,6 +123,7 @@ KN_JVP1(square, D_MUL(g, D_MUL(D_NUM(2), x)))
     }
 KILN_PRIM(logistic) = COMPOSITE(logistic, "1/(1 + exp(-x)); within 3 ULP.");
 KILN_PRIM(rsqrt) = COMPOSITE(rsqrt, "1/sqrt(x); within 1.5 ULP.");
+KILN_PRIM(log2) = COMPOSITE(log2, "Logarithm to the base 2, log(x)/log(2); within 3 ULP.");
 KILN_PRIM(log1p) = COMPOSITE(log1p, "log(1 + x) without cancellation near 0; within 2 ULP.");
 KILN_PRIM(sinh) = COMPOSITE(sinh, "Hyperbolic sine; within 4 ULP.");
 KILN_PRIM(cosh) = COMPOSITE(cosh, "Hyperbolic cosine; within 4 ULP.");

@@ -107,7 +107,7 @@ static kiln_status type_schur(kn_typing *t)
     KILN_TRY(kn_typing_bool(t, SCHUR_VECTORS, &vectors));
     KILN_TRY(kn_typing_bool(t, SCHUR_SORT, &sorts));
     KILN_TRY(kn_typing_only_none(t, "select_callable"));
-    if (sorts) return kn_fail(t->ctx, KILN_UNSUPPORTED, "schur: sort_eig_vals=True is not supported, False is");
+    if (sorts) return kn_fail(t->ctx, KILN_UNSUPPORTED, "schur: sort_eig_vals=True sorts by a function of Python's, which no text holds; sort_eig_vals=False is supported");
     KILN_TRY(kn_typing_out(t, vectors ? 2 : 1));
     for (uint32_t i = 0; i < (vectors ? 2u : 1u); i++) KILN_TRY(kn_typing_batched(t, i, t->in[0].dtype, 2, z.n, z.n));
     return KILN_OK;

@@ -57,61 +57,189 @@ static kiln_status type_fft(kn_typing *t)
 enum { MOST_DIMS = 3 };
 typedef struct fft {
     int64_t type, lengths[MOST_DIMS], batch, total, per_in, per_out; /* numbers of one transform: in full, given, made */
+    int64_t dims[MOST_DIMS], spectrum; /* of the spectrum, half of it for real numbers, and their product */
     uint32_t n;
     kiln_dtype part;
-    const kn_fft *plan[MOST_DIMS]; /* NULL: length 1 */
-    size_t half, line, room; /* in the workspace, which begins with the full spectrum */
+    const kn_fft *plan[MOST_DIMS]; /* NULL: nothing to do along the dimension */
+    const kn_real_fft *real;       /* along the last one */
+    bool between;               /* the workspace begins with the spectrum, which does not fit into the result */
+    size_t line, line_im, room; /* where they stand in it */
 } fft;
 
-/* Transforms along dimension d of n-dimensional data. */
-static void along(const fft *s, kn_complex *x, uint32_t d, kn_complex *line, kn_complex *room)
+/* Where a transform works. */
+typedef struct place {
+    kn_parts spectrum;         /* between dimensions: workspace, or the result itself */
+    double *line_re, *line_im; /* lines side by side */
+    double *room;
+} place;
+
+/* Numbers of an array from `first` on. */
+typedef struct stretch {
+    const kn_parts *a;
+    int64_t first;
+} stretch;
+
+/* Lines side by side: where they begin, how far apart their numbers are. */
+typedef struct lines {
+    int64_t at[KN_FFT_LANES], n, lanes, step, length;
+} lines;
+
+static bool is_real(int64_t type) { return type == RFFT || type == IRFFT; }
+
+/* Lines k, k + 1, .. along dimension d of an array of these dimensions. */
+static lines lines_of(const int64_t *dims, uint32_t n, uint32_t d, int64_t all, int64_t k)
 {
-    int64_t length = s->lengths[d], step = 1;
-    for (uint32_t i = d + 1; i < s->n; i++) step *= s->lengths[i];
-    if (!s->plan[d]) return;
-    for (int64_t k = 0; k < s->total / length; k++) {
-        kn_complex *at = x + k / step * step * length + k % step;
-        for (int64_t i = 0; i < length; i++) line[i] = at[i * step];
-        kn_fft_run(s->plan[d], line, room);
-        for (int64_t i = 0; i < length; i++) at[i * step] = line[i];
+    lines v = {.n = all - k < KN_FFT_LANES ? all - k : KN_FFT_LANES, .lanes = all > 1 ? KN_FFT_LANES : 1, .step = 1, .length = dims[d]};
+    for (uint32_t i = d + 1; i < n; i++) v.step *= dims[i];
+    for (int64_t l = 0; l < v.n; l++) v.at[l] = (k + l) / v.step * v.step * v.length + (k + l) % v.step;
+    return v;
+}
+
+/* ---- lines and arrays ---- */
+
+/* Numbers first + at[l] of an array of T. `parts` of a number follow each other; 2 for packed reals, which come in pairs. */
+#define LINE_AT(T, s, parts, l) ((T *)(void *)(s).a->data + (parts) * ((s).first + v->at[l]))
+#define TOGETHER(v) ((v)->n == KN_FFT_LANES && (v)->at[KN_FFT_LANES - 1] - (v)->at[0] == KN_FFT_LANES - 1)
+
+enum { AHEAD = 12 }; /* lines of memory are asked for so many steps before they are needed: they lie on pages of their own */
+
+#define TRANSFERS(T) \
+    static void gather_##T(stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im) \
+    { \
+        const int64_t step = 2 * v->step, lanes = v->lanes; \
+        if (TOGETHER(v)) { \
+            const T *x = LINE_AT(const T, from, parts, 0); \
+            for (int64_t i = 0; i < count; i++, x += step, re += KN_FFT_LANES, im += KN_FFT_LANES) { \
+                if (i + AHEAD < count) __builtin_prefetch(x + AHEAD * step), __builtin_prefetch(x + AHEAD * step + KN_FFT_LANES); \
+                for (int l = 0; l < KN_FFT_LANES; l++) re[l] = (double)x[2 * l], im[l] = (double)x[2 * l + 1]; \
+            } \
+            return; \
+        } \
+        const T *x[KN_FFT_LANES]; /* a missing line repeats the first one */ \
+        for (int64_t l = 0; l < lanes; l++) x[l] = LINE_AT(const T, from, parts, l < v->n ? l : 0); \
+        for (int64_t i = 0; lanes == KN_FFT_LANES && i < count; i++, re += lanes, im += lanes) \
+            for (int l = 0; l < KN_FFT_LANES; l++) re[l] = (double)x[l][i * step], im[l] = (double)x[l][i * step + 1]; \
+        for (int64_t i = 0; lanes == 1 && i < count; i++) re[i] = (double)x[0][i * step], im[i] = (double)x[0][i * step + 1]; \
+    } \
+    static void spread_##T(stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im) \
+    { \
+        const int64_t step = 2 * v->step, lanes = v->lanes; \
+        if (TOGETHER(v)) { \
+            T *y = LINE_AT(T, to, parts, 0); \
+            for (int64_t i = 0; i < count; i++, y += step, re += KN_FFT_LANES, im += KN_FFT_LANES) { \
+                if (i + AHEAD < count) __builtin_prefetch(y + AHEAD * step, 1), __builtin_prefetch(y + AHEAD * step + KN_FFT_LANES, 1); \
+                for (int l = 0; l < KN_FFT_LANES; l++) y[2 * l] = (T)(re[l] / scale), y[2 * l + 1] = (T)(im[l] / scale); \
+            } \
+            return; \
+        } \
+        T *y[KN_FFT_LANES]; \
+        for (int64_t l = 0; l < v->n; l++) y[l] = LINE_AT(T, to, parts, l); \
+        for (int64_t i = 0; i < count; i++, re += lanes, im += lanes) \
+            for (int64_t l = 0; l < v->n; l++) y[l][i * step] = (T)(re[l] / scale), y[l][i * step + 1] = (T)(im[l] / scale); \
+    } \
+    static void gather_odd_##T(stretch from, const lines *v, int64_t count, double *re) \
+    { \
+        for (int64_t l = 0; l < v->n; l++) \
+            for (int64_t i = 0; i < count; i++) re[i * v->lanes + l] = (double)LINE_AT(const T, from, 1, l)[i]; \
+    } \
+    static void spread_odd_##T(stretch to, const lines *v, int64_t count, double scale, const double *re) \
+    { \
+        for (int64_t l = 0; l < v->n; l++) \
+            for (int64_t i = 0; i < count; i++) LINE_AT(T, to, 1, l)[i] = (T)(re[i * v->lanes + l] / scale); \
+    }
+TRANSFERS(double)
+TRANSFERS(float)
+
+static void gather(stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im)
+{
+    (from.a->dtype == KILN_F64 ? gather_double : gather_float)(from, v, parts, count, re, im);
+}
+
+static void spread(stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im)
+{
+    (to.a->dtype == KILN_F64 ? spread_double : spread_float)(to, v, parts, count, scale, re, im);
+}
+
+/* Lines of real numbers, packed in pairs where the length is even. */
+static void gather_real(stretch from, const lines *v, double *re, double *im)
+{
+    if (kn_real_fft_packed(v->length)) {
+        gather(from, v, 1, v->length / 2, re, im);
+        return;
+    }
+    memset(re, 0, (size_t)(v->length * v->lanes) * sizeof *re);
+    memset(im, 0, (size_t)(v->length * v->lanes) * sizeof *im);
+    (from.a->dtype == KILN_F64 ? gather_odd_double : gather_odd_float)(from, v, v->length, re);
+}
+
+static void spread_real(stretch to, const lines *v, double scale, const double *re, const double *im)
+{
+    if (kn_real_fft_packed(v->length)) spread(to, v, 1, v->length / 2, scale, re, im);
+    else (to.a->dtype == KILN_F64 ? spread_odd_double : spread_odd_float)(to, v, v->length, scale, re);
+}
+
+/* ---- transforms along one dimension ---- */
+
+static void along(const fft *s, const place *p, uint32_t d, stretch from, stretch to, double scale)
+{
+    int64_t all = s->spectrum / s->dims[d];
+    for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
+        lines v = lines_of(s->dims, s->n, d, all, k);
+        gather(from, &v, 2, v.length, p->line_re, p->line_im);
+        if (s->plan[d]) kn_fft_run(s->plan[d], p->line_re, p->line_im, v.lanes, p->room);
+        spread(to, &v, 2, v.length, scale, p->line_re, p->line_im);
     }
 }
 
-/* The full spectrum of a real signal from its half: the rest is the conjugate at the negated index in all dimensions. */
-static void mirror(kn_complex *full, const kn_complex *half, const int64_t *dims, uint32_t n)
+/* Real numbers along the last dimension to the spectrum, or the other way. */
+static void along_real(const fft *s, const place *p, stretch from, stretch to, double scale)
 {
-    kiln_type t = {KILN_C128, n, dims};
-    int64_t ix[KN_MAX_RANK] = {0}, total = kiln_type_size(t), last = n ? dims[n - 1] : 1, kept = last / 2 + 1;
-    for (int64_t k = 0; k < total; k++, kn_next(t, ix)) {
-        bool given = ix[n - 1] < kept;
-        int64_t at = 0;
-        for (uint32_t d = 0; d < n; d++) {
-            int64_t i = given ? ix[d] : (dims[d] - ix[d]) % dims[d];
-            at = at * (d + 1 == n ? kept : dims[d]) + i;
-        }
-        full[k] = half[at];
-        if (!given) full[k].im = -full[k].im;
+    uint32_t d = s->n - 1;
+    int64_t all = s->spectrum / s->dims[d];
+    for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
+        lines half = lines_of(s->dims, s->n, d, all, k), whole = lines_of(s->lengths, s->n, d, all, k);
+        if (s->type == IRFFT) gather(from, &half, 2, half.length, p->line_re, p->line_im);
+        else gather_real(from, &whole, p->line_re, p->line_im);
+        kn_real_fft_run(s->real, p->line_re, p->line_im, half.lanes, p->room);
+        if (s->type == RFFT) spread(to, &half, 2, half.length, scale, p->line_re, p->line_im);
+        else spread_real(to, &whole, scale, p->line_re, p->line_im);
     }
 }
 
-/* Transform number b. */
-static void one(const fft *s, const kn_parts *x, const kn_parts *y, int64_t b, char *work)
+/* No dimension: of one number, itself. */
+static void copy(stretch from, stretch to)
 {
-    kn_complex *full = (kn_complex *)(void *)work, *half = (kn_complex *)(void *)(work + s->half), *first = s->type == IRFFT ? half : full;
-    for (int64_t k = 0; k < s->per_in; k++) kn_parts_load(x, b * s->per_in + k, &first[k].re, &first[k].im);
-    if (s->type == IRFFT) mirror(full, half, s->lengths, s->n);
-    for (uint32_t d = 0; d < s->n; d++) along(s, full, d, (kn_complex *)(void *)(work + s->line), (kn_complex *)(void *)(work + s->room));
+    lines one = {.n = 1, .lanes = 1, .step = 1, .length = 1};
+    double re, im = 0;
+    if (from.a->complex) gather(from, &one, 2, 1, &re, &im);
+    else gather_real(from, &one, &re, &im);
+    if (to.a->complex) spread(to, &one, 2, 1, 1, &re, &im);
+    else spread_real(to, &one, 1, &re, &im);
+}
+
+/* One transform, a dimension at a time: reals first on the way there, last on the way back. */
+static void one(const fft *s, const place *p, stretch from, stretch to)
+{
     double scale = s->type == IFFT || s->type == IRFFT ? (double)s->total : 1;
-    int64_t last = s->n ? s->lengths[s->n - 1] : 1, kept = s->type == RFFT ? last / 2 + 1 : last, to = b * s->per_out;
-    for (int64_t k = 0; k < s->total; k++)
-        if (k % last < kept) kn_parts_store(y, to++, full[k].re / scale, full[k].im / scale);
+    stretch between = {&p->spectrum, p->spectrum.data == to.a->data ? to.first : 0};
+    if (s->n == 0) copy(from, to);
+    for (uint32_t k = 0; k < s->n; k++) {
+        bool last = k + 1 == s->n, real = is_real(s->type) && (s->type == RFFT ? k == 0 : last);
+        stretch into = last ? to : between;
+        if (real) along_real(s, p, from, into, last ? scale : 1);
+        else along(s, p, s->type == IRFFT ? s->n - 2 - k : s->n - 1 - k, from, into, last ? scale : 1);
+        from = between;
+    }
 }
 
 static void run_fft(const void *self, void *const *arrays, void *work)
 {
     const fft *s = self;
+    char *bytes = work;
     kn_parts y = {s->part, s->type != IRFFT, arrays[0]}, x = {s->part, s->type != RFFT, arrays[1]};
-    for (int64_t b = 0; b < s->batch; b++) one(s, &x, &y, b, work);
+    place p = {s->between ? (kn_parts){KILN_F64, true, bytes} : y, (double *)(void *)(bytes + s->line), (double *)(void *)(bytes + s->line_im),
+               (double *)(void *)(bytes + s->room)};
+    for (int64_t b = 0; b < s->batch; b++) one(s, &p, (stretch){&x, b * s->per_in}, (stretch){&y, b * s->per_out});
 }
 
 /* Fills sizes and places of the workspace; false where the call does not fit. */
@@ -121,13 +249,16 @@ static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
     if (n > MOST_DIMS || c->ints[1] != (int64_t)n || c->ints[0] < FFT || c->ints[0] > IRFFT) return false;
     *s = (fft){.type = c->ints[0], .n = n, .batch = c->ints[2 + n], .part = c->arrays[0].dtype};
     memcpy(s->lengths, c->ints + 2, n * sizeof *s->lengths);
+    memcpy(s->dims, s->lengths, sizeof s->dims);
     if (s->part != KILN_F32 && s->part != KILN_F64) return false;
-    int64_t last = n ? s->lengths[n - 1] : 1, lines = kn_call_product(s->lengths, n ? n - 1 : 0), half;
+    int64_t last = n ? s->lengths[n - 1] : 1;
     s->total = kn_call_product(s->lengths, n);
-    if (s->total < 0 || s->total > INT64_MAX / 256 || lines < 0) return false;
-    half = last > 0 ? lines * (last / 2 + 1) : 0;
-    s->per_in = s->type == IRFFT ? half : s->total;
-    s->per_out = s->type == RFFT ? half : s->total;
+    if (s->total < 0 || s->total > INT64_MAX / 256 || last < 0) return false;
+    if (n && is_real(s->type)) s->dims[n - 1] = last > 0 ? last / 2 + 1 : 0;
+    s->spectrum = kn_call_product(s->dims, n);
+    if (s->spectrum < 0) return false;
+    s->per_in = s->type == RFFT ? s->total : s->spectrum;
+    s->per_out = s->type == IRFFT ? s->total : s->spectrum;
     int64_t ins = kn_call_product((int64_t[]){s->batch, s->per_in}, 2), outs = kn_call_product((int64_t[]){s->batch, s->per_out}, 2);
     if (ins < 0 || outs < 0 || !kn_parts_fit(c, 0, s->part, s->type != IRFFT, outs) || !kn_parts_fit(c, 1, s->part, s->type != RFFT, ins)) return false;
     *work_bytes = 0;
@@ -135,13 +266,15 @@ static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
     if (s->batch == 0) return true;
     int64_t longest = 1, room = 1;
     for (uint32_t d = 0; d < n; d++) {
-        int64_t r = kn_fft_room(s->lengths[d]);
-        if (s->lengths[d] > longest) longest = s->lengths[d];
+        bool real = is_real(s->type) && d + 1 == n;
+        int64_t r = real ? kn_real_fft_room(s->lengths[d]) : kn_fft_room(s->lengths[d]);
+        if (s->lengths[d] >= longest) longest = s->lengths[d] + 1; /* a half spectrum of 2 numbers has as many */
         if (r > room) room = r;
     }
-    size_t full, w = sizeof(kn_complex);
-    return kn_call_room(work_bytes, s->total, w, &full) && kn_call_room(work_bytes, s->type == IRFFT ? half : 0, w, &s->half) &&
-           kn_call_room(work_bytes, longest, w, &s->line) && kn_call_room(work_bytes, room, w, &s->room);
+    s->between = n > 1 && (s->part == KILN_F32 || s->type == IRFFT);
+    size_t first, lanes = KN_FFT_LANES * sizeof(double);
+    return kn_call_room(work_bytes, s->between ? s->spectrum : 0, 2 * sizeof(double), &first) && kn_call_room(work_bytes, longest, lanes, &s->line) &&
+           kn_call_room(work_bytes, longest, lanes, &s->line_im) && kn_call_room(work_bytes, room, lanes, &s->room);
 }
 
 static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
@@ -152,11 +285,15 @@ static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, co
     fft *own = kn_arena_copy(arena, &s, sizeof s);
     KILN_TRY_MEM(ctx, own);
     *self = own;
+    int sign = s.type == FFT || s.type == RFFT ? -1 : 1;
     for (uint32_t d = 0; d < s.n && s.batch > 0; d++) {
+        if (is_real(s.type) && d + 1 == s.n) {
+            KILN_TRY(kn_real_fft_new(ctx, arena, s.lengths[d], sign, &own->real));
+            continue;
+        }
         for (uint32_t k = 0; k < d; k++)
             if (s.lengths[k] == s.lengths[d]) own->plan[d] = own->plan[k];
-        if (!own->plan[d] && s.lengths[d] > 1)
-            KILN_TRY(kn_fft_new(ctx, arena, s.lengths[d], s.type == FFT || s.type == RFFT ? -1 : 1, &own->plan[d]));
+        if (!own->plan[d] && s.lengths[d] > 1) KILN_TRY(kn_fft_new(ctx, arena, s.lengths[d], sign, &own->plan[d]));
     }
     return KILN_OK;
 }

@@ -97,24 +97,23 @@ static kiln_status eval_gather(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, 
     return KILN_OK;
 }
 
-/* Start along a dimension of the operand as an i64, clamped into 0..most; *inside gathers the conditions that it lay there. */
+/* Start along a dimension of the operand as an i64, clamped into 0..most; *inside gathers the conditions that it lay there. Done in 32
+ * bits where the indices have no more: twice as many lanes, and what clamping did not change lay inside. */
 static kn_lv start_at(kn_element *m, const kn_eqn *e, const kn_lv *from, int64_t most, bool check, kn_lv *inside, bool *any)
 {
-    kiln_dtype d = kn_in_type(m->j, e, 1).dtype;
-    kn_lv s = m->operand(m, e, 1, from), zero = m->integer(m, 0), last = m->integer(m, most);
-    if (d == KILN_U64) s = m->op(m, KN_S_min, d, d, s, m->constant(m, d, (kn_scalar){.u = INT64_MAX}), 0);
-    if (d != KILN_I64) s = m->op(m, KN_S_convert, d, KILN_I64, s, 0, 0);
-    if (check) {
-        kn_lv ok = m->op(m, KN_S_le, KILN_I64, KILN_BOOL, s, last, 0);
-        if (kiln_dtype_kind(d) == 'i') {
-            kn_lv above = m->op(m, KN_S_ge, KILN_I64, KILN_BOOL, s, zero, 0);
-            ok = m->op(m, KN_S_and, KILN_BOOL, KILN_BOOL, above, ok, 0);
-        }
+    kiln_dtype given = kn_in_type(m->j, e, 1).dtype, d = kiln_dtype_bytes(given) < 4 ? KILN_I32 : given;
+    kn_lv s = m->operand(m, e, 1, from), at;
+    int64_t largest = d == KILN_I32 ? INT32_MAX : d == KILN_U32 ? UINT32_MAX : INT64_MAX;
+    if (d != given) s = m->op(m, KN_S_convert, given, d, s, 0, 0);
+    at = s;
+    if (kiln_dtype_kind(given) == 'i') at = m->op(m, KN_S_max, d, d, at, m->constant(m, d, (kn_scalar){.i = 0}), 0);
+    if (most < largest || d == KILN_U64) at = m->op(m, KN_S_min, d, d, at, m->constant(m, d, (kn_scalar){.i = most}), 0);
+    if (check && at != s) {
+        kn_lv ok = m->op(m, KN_S_eq, d, KILN_BOOL, at, s, 0);
         *inside = *any ? m->op(m, KN_S_and, KILN_BOOL, KILN_BOOL, *inside, ok, 0) : ok;
         *any = true;
     }
-    if (kiln_dtype_kind(d) == 'i') s = m->op(m, KN_S_max, KILN_I64, KILN_I64, s, zero, 0);
-    return m->op(m, KN_S_min, KILN_I64, KILN_I64, s, last, 0);
+    return d == KILN_I64 ? at : m->op(m, KN_S_convert, d, KILN_I64, at, 0, 0);
 }
 
 static kn_lv element_gather(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix)

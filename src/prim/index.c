@@ -122,6 +122,15 @@ void kn_index_split(const kn_index_dims *d, uint32_t rank, uint32_t outer_rank, 
         offset[i] = kn_listed(d->collapsed, i) || kn_listed(d->operand_batch, i) ? 0 : in_window[k++];
 }
 
+void kn_index_window(const kn_index_dims *d, uint32_t rank, kiln_type updates, int64_t *sizes)
+{
+    uint32_t w = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        bool one = kn_listed(d->collapsed, i) || kn_listed(d->operand_batch, i);
+        sizes[i] = one || w >= d->window.n ? 1 : updates.dims[d->window.v[w++]];
+    }
+}
+
 void kn_index_start(const kn_index_dims *d, const kiln_array *indices, uint32_t rank, const int64_t *batch, int64_t *start)
 {
     kiln_type t = indices->type;

@@ -42,6 +42,8 @@ void kn_index_lanes(kn_lanes *m, kn_index_dims *d, bool operand, bool indices);
 /* Splits an index of the result (updates): `batch` numbers the index vector (rank of the indices - 1), `offset` is in the window
  * of the operand's rank. */
 void kn_index_split(const kn_index_dims *d, uint32_t rank, uint32_t outer_rank, const int64_t *ix, int64_t *batch, int64_t *offset);
+/* The window of the operand, of its rank, that an update of a scatter covers. */
+void kn_index_window(const kn_index_dims *d, uint32_t rank, kiln_type updates, int64_t *sizes);
 /* Start of the window of index vector `batch`, not clamped. */
 void kn_index_start(const kn_index_dims *d, const kiln_array *indices, uint32_t rank, const int64_t *batch, int64_t *start);
 

@@ -268,7 +268,7 @@ static kiln_status type_lapack(kn_typing *t)
             return kn_fail(t->ctx, KILN_DTYPE, "lapack: operand %u of %s is i32, %s given", i, r->name, kn_type_show(t->in[i]).s);
     }
     if (r->call == gees && letters(options)[0] && letters(options)[1] != 'N')
-        return kn_fail(t->ctx, KILN_UNSUPPORTED, "lapack: gees sorts no eigenvalues, sort must be 'N'");
+        return kn_fail(t->ctx, KILN_UNSUPPORTED, "lapack: gees sorts eigenvalues by a function of the caller's, which no text holds; sort 'N' is supported");
     if (!read_sizes(r, t->in, t->nin, letters(options), &z))
         return kn_fail(t->ctx, KILN_SHAPE, "lapack: %s with options '%s' does not fit operands such as %s", r->name, letters(options), kn_type_show(t->in[0]).s);
     KILN_TRY(kn_typing_out(t, r->nout));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QR factors by LAPACK's geqrf and orgqr, and the routines beside them. */
+/* QR factors by LAPACK's geqrf, with pivoting geqp3, and orgqr, and the routines beside them. */
 #include "prim/batch.h"
 #include "prim/derive.h"
+#include "prim/index.h"
 #include "prim/matrix.h"
 #include "prim/sample.h"
 
@@ -14,14 +15,27 @@ static const kn_param_spec qr_params[] = {
 static kiln_status type_qr(kn_typing *t)
 {
     kn_matrices z;
-    bool full;
+    bool full, pivoting = false;
     KILN_TRY(kn_typing_matrices(t, &z));
     KILN_TRY(kn_typing_bool(t, QR_FULL, &full));
-    if (!kn_is_none(&t->params[QR_PIVOTING]) && t->params[QR_PIVOTING].b)
-        return kn_fail(t->ctx, KILN_UNSUPPORTED, "qr: pivoting is not supported");
-    KILN_TRY(kn_typing_out(t, 2));
+    if (!kn_is_none(&t->params[QR_PIVOTING])) KILN_TRY(kn_typing_bool(t, QR_PIVOTING, &pivoting));
+    KILN_TRY(kn_typing_out(t, pivoting ? 3 : 2));
     KILN_TRY(kn_typing_batched(t, 0, t->in[0].dtype, 2, z.m, full ? z.m : z.k));
-    return kn_typing_batched(t, 1, t->in[0].dtype, 2, full ? z.m : z.k, z.n);
+    KILN_TRY(kn_typing_batched(t, 1, t->in[0].dtype, 2, full ? z.m : z.k, z.n));
+    return pivoting ? kn_typing_batched(t, 2, KILN_I32, 1, z.n, 0) : KILN_OK;
+}
+
+/* R with the reflections below it and their factors; with pivoting also where each column came from. */
+static kiln_status packed_factors(kn_low *l, kn_atom x, kiln_type pivot, kn_atom packed[2], kn_atom *from)
+{
+    kn_atom in[2] = {x, 0}, out[3];
+    if (!from) return kn_mat_lapack(l, "geqrf", NULL, in, 1, packed, 2);
+    in[1] = kn_low_fill(l, pivot, (kn_scalar){.i = 0}); /* any column may come first */
+    KILN_TRY(l->status);
+    KILN_TRY(kn_mat_lapack(l, "geqp3", NULL, in, 2, out, 3));
+    packed[0] = out[0], packed[1] = out[2];
+    *from = kn_low2(l, &kn_prim_sub, out[1], kn_low_fill(l, pivot, (kn_scalar){.i = 1}));
+    return l->status;
 }
 
 static kiln_status lower_qr(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
@@ -32,7 +46,7 @@ static kiln_status lower_qr(const kn_rules *r, kn_build *b, const kn_jaxpr *j, c
     kn_matrices z = kn_matrices_of(t);
     bool full = e->params[QR_FULL].b;
     kn_atom packed[2], q[2];
-    KILN_TRY(kn_mat_lapack(&l, "geqrf", NULL, x, 1, packed, 2));
+    KILN_TRY(packed_factors(&l, x[0], e->nout == 3 ? kn_out_type(j, e, 2) : t, packed, e->nout == 3 ? &y[2] : NULL));
     q[0] = packed[0];
     q[1] = packed[1];
     if (z.m < z.n) q[0] = kn_mat_corner(&l, packed[0], z.m, z.m);
@@ -47,6 +61,7 @@ static kiln_status lower_qr(const kn_rules *r, kn_build *b, const kn_jaxpr *j, c
     KILN_TRY(l.status);
     KILN_TRY(kn_mat_lapack(&l, "orgqr", NULL, q, 2, y, 1));
     y[1] = kn_mat_keep(&l, kn_mat_corner(&l, packed[0], full ? z.m : z.k, z.n), &kn_prim_le);
+    if (e->nout == 3 && z.m == 0) y[2] = kn_low_fill(&l, kn_out_type(j, e, 2), (kn_scalar){.i = 0}); /* as JAX has it: nothing was compared */
     return l.status;
 }
 
@@ -75,7 +90,14 @@ static kiln_status jvp_qr(KN_JVP_ARGS)
                        "qr of %s with full_matrices has no derivative: the matrix does not say how the last columns of Q turn; full_matrices=False has one",
                        kn_type_show(t).s);
     bool wide = z.n > z.m;
-    kn_atom right = wide ? columns(l, y[1], 0, z.m) : y[1], da = wide ? columns(l, dx[0], 0, z.m) : dx[0], back = kn_mat_adjoint(l, y[0]);
+    kn_atom a = x[0], change = dx[0];
+    if (e->nout == 3) { /* of the matrix whose columns stand in the order of the permutation, which does not change */
+        kn_atom from = kn_low_in_shape(l, kn_mat_row(l, y[2]), (kiln_type){KILN_I32, t.rank, t.dims});
+        KILN_TRY(l->status);
+        KILN_TRY(kn_build_take(b, x[0], from, t.rank - 1, &a));
+        KILN_TRY(kn_build_take(b, dx[0], from, t.rank - 1, &change));
+    }
+    kn_atom right = wide ? columns(l, y[1], 0, z.m) : y[1], da = wide ? columns(l, change, 0, z.m) : change, back = kn_mat_adjoint(l, y[0]);
     kn_atom w = kn_mat_solve(l, right, da, 0), m = kn_mat_mul(l, back, w), below = kn_mat_keep(l, m, &kn_prim_gt);
     kn_atom skew = D_SUB(below, kn_mat_adjoint(l, below));
     if (kiln_dtype_kind(t.dtype) == 'c') {
@@ -86,7 +108,7 @@ static kiln_status jvp_qr(KN_JVP_ARGS)
     dy[0] = D_SUB(w, kn_mat_mul(l, y[0], rest));
     dy[1] = kn_mat_mul(l, rest, right);
     if (wide) {
-        kn_atom more = D_ADD(kn_mat_mul(l, kn_mat_adjoint(l, dy[0]), columns(l, x[0], z.m, z.n)), kn_mat_mul(l, back, columns(l, dx[0], z.m, z.n)));
+        kn_atom more = D_ADD(kn_mat_mul(l, kn_mat_adjoint(l, dy[0]), columns(l, a, z.m, z.n)), kn_mat_mul(l, back, columns(l, change, z.m, z.n)));
         dy[1] = kn_low_op(l, &kn_prim_concatenate, &KN_INT(t.rank - 1), (kn_atom[]){dy[1], more}, 2);
     }
     return l->status;
@@ -95,7 +117,7 @@ static kiln_status jvp_qr(KN_JVP_ARGS)
 KILN_PRIM(qr) = {
     .name = "qr",
     .nin = 1,
-    .nout = 2,
+    .nout = KN_VARIADIC,
     .flags = KN_LEVEL_TRACED | KN_EXPENSIVE,
     KN_PARAMS(qr_params),
     .type = type_qr,
@@ -103,7 +125,8 @@ KILN_PRIM(qr) = {
     .lower = lower_qr,
     .batch = kn_batch_full,
     .sample = kn_sample_matrix,
-    .doc = "Q with orthonormal columns and upper triangular R of matrices Q R; all columns of Q with full_matrices, else min(m, n).",
+    .doc = "Q with orthonormal columns and upper triangular R of matrices Q R; all columns of Q with full_matrices, else min(m, n). "
+           "With pivoting Q R is the matrix with its columns in the order of the third result, and R's diagonal falls.",
 };
 
 /* ---- householder_product, geqrf: what qr is made of ---- */

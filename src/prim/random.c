@@ -68,7 +68,25 @@ KILN_PRIM(threefry2x32) = {
 enum { RNG_ALGORITHM, RNG_DTYPE, RNG_SHAPE };
 static const kn_param_spec rng_params[] = {{"algorithm", KN_P_TEXT, 0}, {"dtype", KN_P_DTYPE, 0}, {"shape", KN_P_INTS, 0}};
 
-static bool philox(const kn_param *p) { return strcmp(p->text, "PHILOX") == 0; }
+static bool philox(const kn_param *p) { return strcmp(p->text, "THREE_FRY") != 0; }
+
+/* THREE_FRY's elements of 32 bits and less: both words of a draw stand next to each other along one dimension, an even one or else the
+ * longest; an odd last one is dropped. The array is outer x size x inner, the draws are outer x half x inner. */
+typedef struct halves {
+    int64_t outer, size, half, inner;
+} halves;
+
+static halves halves_of(kiln_type t)
+{
+    uint32_t at = 0;
+    for (uint32_t d = 1; d < t.rank; d++)
+        if (t.dims[at] % 2 && (t.dims[d] % 2 == 0 || t.dims[d] > t.dims[at])) at = d;
+    halves h = {1, t.rank ? t.dims[at] : 1, 0, 1};
+    h.half = (h.size + 1) / 2;
+    for (uint32_t d = 0; d < at; d++) h.outer *= t.dims[d];
+    for (uint32_t d = at + 1; d < t.rank; d++) h.inner *= t.dims[d];
+    return h;
+}
 
 static kiln_status type_rng(kn_typing *t)
 {
@@ -107,8 +125,8 @@ static void draw_philox(uint64_t key, uint64_t low, uint64_t high, uint64_t k, u
                   (uint32_t[]){(uint32_t)c, (uint32_t)(c >> 32), (uint32_t)up, (uint32_t)(up >> 32)}, out);
 }
 
-/* 64-bit elements take both words of one draw. Narrower ones: the first half of the elements takes the first words, the second
- * half the second words of the same draws; an odd last one is dropped. Philox gives its four words in turn. */
+/* 64-bit elements take both words of one threefry draw. Philox gives its four words in turn; s[2] is the counter's upper half, or in a
+ * state of two words the key again. */
 static void fill(bool by_philox, const uint64_t *s, kiln_array *out, uint64_t *used)
 {
     kiln_dtype d = out->type.dtype;
@@ -125,13 +143,15 @@ static void fill(bool by_philox, const uint64_t *s, kiln_array *out, uint64_t *u
         *used = (uint64_t)((n + per - 1) / per);
         return;
     }
-    int64_t half = (n + 1) / 2;
-    for (int64_t k = 0; k < (wide ? n : half); k++) {
+    halves h = wide ? (halves){1, n, n, 1} : halves_of(out->type);
+    int64_t draws = h.outer * h.half * h.inner;
+    for (int64_t k = 0; k < draws; k++) {
+        int64_t o = k / (h.half * h.inner), at = k / h.inner % h.half * (wide ? 1 : 2), i = k % h.inner;
         draw_threefry(s[0], s[1] + (uint64_t)k, w);
-        kn_scalar_store(d, out->data, k, (kn_scalar){.u = wide ? w[0] | (uint64_t)w[1] << 32 : w[0]});
-        if (!wide && k + half < n) kn_scalar_store(d, out->data, k + half, (kn_scalar){.u = w[1]});
+        if (wide) kn_scalar_store(d, out->data, k, (kn_scalar){.u = w[0] | (uint64_t)w[1] << 32});
+        for (int64_t x = at; !wide && x < at + 2 && x < h.size; x++) kn_scalar_store(d, out->data, (o * h.size + x) * h.inner + i, (kn_scalar){.u = w[x - at]});
     }
-    *used = (uint64_t)(wide ? n : half);
+    *used = (uint64_t)draws;
 }
 
 static kiln_status eval_rng(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_array *const *in, kiln_array **out)
@@ -139,6 +159,7 @@ static kiln_status eval_rng(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kil
     (void)ev, (void)j;
     uint64_t state[3] = {0}, used;
     memcpy(state, in[0]->data, in[0]->bytes);
+    if (in[0]->bytes < sizeof state) state[2] = state[0];
     fill(philox(&e->params[RNG_ALGORITHM]), state, out[1], &used);
     state[1] += used;
     if (state[1] < used) state[2]++;
@@ -162,10 +183,11 @@ static kn_atom part(kn_low *l, kn_atom x, int64_t from, int64_t to)
 }
 static kn_atom join(kn_low *l, const kn_atom *x, uint32_t n) { return n == 1 ? x[0] : kn_low_op(l, &kn_prim_concatenate, (kn_param[]){KN_INT(0)}, x, n); }
 
+static int64_t state_words(kiln_type t) { return t.dtype == KILN_U64 ? t.dims[0] : t.dims[0] / 2; }
+
 /* Word k of the state, 64 bits. */
 static kn_atom state_word(kn_low *l, kn_atom state, kiln_type t, int64_t k)
 {
-    if (k >= t.dims[0] * (t.dtype == KILN_U64 ? 2 : 1) / 2) return low_u64(l, 0);
     if (t.dtype == KILN_U64) return kn_low_reshape(l, part(l, state, k, k + 1), 0, NULL);
     return whole(l, kn_low_reshape(l, part(l, state, 2 * k, 2 * k + 1), 0, NULL), kn_low_reshape(l, part(l, state, 2 * k + 1, 2 * k + 2), 0, NULL));
 }
@@ -222,21 +244,32 @@ static kn_atom in_turn(kn_low *l, const kn_atom *w, uint32_t n, int64_t draws)
     return kn_low_reshape(l, all, 1, (int64_t[]){draws * n});
 }
 
+static kn_atom side_by_side(kn_low *l, const kn_atom *w, const halves *h)
+{
+    int64_t zeros[3] = {0}, sizes[] = {h->outer, h->size, h->inner};
+    kn_atom x[2];
+    for (uint32_t i = 0; i < 2; i++) x[i] = kn_low_reshape(l, w[i], 4, (int64_t[]){h->outer, h->half, 1, h->inner});
+    kn_atom all = kn_low_op(l, &kn_prim_concatenate, (kn_param[]){KN_INT(2)}, x, 2);
+    all = kn_low_reshape(l, all, 3, (int64_t[]){h->outer, 2 * h->half, h->inner});
+    return kn_low_op(l, &kn_prim_slice, (kn_param[]){KN_INTS(3, sizes), KN_INTS(3, zeros), KN_NONE}, &all, 1);
+}
+
 static kiln_status lower_rng(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *in, kn_atom *out)
 {
     (void)r;
     kn_low low = {b, KILN_OK}, *l = &low;
     kiln_type t = kn_in_type(j, e, 0), y = kn_out_type(j, e, 1);
     bool by_philox = philox(&e->params[RNG_ALGORITHM]), wide = kn_dtype_width(y.dtype) == 64;
-    int64_t n = kiln_type_size(y), per = by_philox ? wide ? 2 : 4 : wide ? 1 : 2, draws = (n + per - 1) / per;
+    halves h = halves_of(y);
+    int64_t n = kiln_type_size(y), per = by_philox ? wide ? 2 : 4 : 1, draws = by_philox || wide ? (n + per - 1) / per : h.outer * h.half * h.inner;
     kn_atom s[3], w[4], bits;
-    for (int k = 0; k < 3; k++) s[k] = state_word(l, in[0], t, k);
+    for (int k = 0; k < 3; k++) s[k] = k < state_words(t) ? state_word(l, in[0], t, k) : s[0];
     if (by_philox) draws_philox(l, s, draws, w);
     else draws_threefry(l, s, draws, w);
     if (by_philox && wide) bits = in_turn(l, (kn_atom[]){whole(l, w[0], w[1]), whole(l, w[2], w[3])}, 2, draws);
     else if (by_philox) bits = in_turn(l, w, 4, draws);
-    else bits = wide ? whole(l, w[0], w[1]) : join(l, w, 2);
-    if (draws * per != n) bits = part(l, bits, 0, n);
+    else bits = wide ? whole(l, w[0], w[1]) : side_by_side(l, w, &h);
+    if (by_philox && draws * per != n) bits = part(l, bits, 0, n);
     out[1] = kn_low_reshape(l, kn_low_convert(l, bits, y.dtype), y.rank, y.dims);
     kn_atom next = kn_low2(l, &kn_prim_add, s[1], low_u64(l, (double)draws));
     kn_atom carry = kn_low_convert(l, kn_low2(l, &kn_prim_lt, next, low_u64(l, (double)draws)), KILN_U64);
@@ -255,5 +288,5 @@ KILN_PRIM(rng_bit_generator) = {
     .lower = lower_rng,
     .batch = kn_batch_loop,
     .sample = kn_sample_rng,
-    .doc = "Random bits of a counter-based generator from a state (key, counter); gives the state behind them, too. DEFAULT is THREE_FRY.",
+    .doc = "Random bits of a counter-based generator from a state (key, counter); gives the state behind them, too. DEFAULT is PHILOX.",
 };

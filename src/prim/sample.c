@@ -106,8 +106,10 @@ static void fill(kn_sample *s, kiln_array *a)
     int64_t n = kiln_type_size(a->type);
     for (int64_t k = 0; k < n; k++) kn_scalar_store(d, a->data, k, value(s, d));
     if (n == 0 || (n == 1 && kn_sample_below(s, 2))) return; /* a lone element is an edge value half of the time */
-    for (int k = 0; k < N_EDGES / 2; k++)
-        kn_scalar_store(d, a->data, kn_sample_below(s, n), some_edge(s, d, (int)kn_sample_below(s, N_EDGES)));
+    for (int k = 0; k < N_EDGES / 2; k++) { /* draws in an order of our own: compilers differ in that of arguments */
+        kn_scalar v = some_edge(s, d, (int)kn_sample_below(s, N_EDGES));
+        kn_scalar_store(d, a->data, kn_sample_below(s, n), v);
+    }
     if (n < 2 * N_EDGES) return;
     int64_t at = kn_sample_below(s, n - N_EDGES); /* where there is room, all of them */
     for (int k = 0; k < N_EDGES; k++) kn_scalar_store(d, a->data, at + k, some_edge(s, d, k));

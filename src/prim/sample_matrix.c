@@ -47,7 +47,7 @@ kiln_status kn_sample_matrix(kn_sample *s)
     if (strcmp(name, "tridiagonal") == 0) return kn_sample_emit(s, &KN_BOOL(lower), &x, 1, 4);
     if (strcmp(name, "eigh") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_NONE, KN_NONE}, &x, 1, 2);
     if (strcmp(name, "svd") == 0) return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_BOOL(lower), KN_BOOL(other), KN_NONE}, &x, 1, lower ? 3 : 1);
-    if (strcmp(name, "qr") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(false), KN_NONE}, &x, 1, 2);
+    if (strcmp(name, "qr") == 0) return kn_sample_emit(s, (kn_param[]){KN_BOOL(lower), KN_BOOL(other), KN_NONE}, &x, 1, other ? 3 : 2);
     return kn_sample_emit(s, NULL, &x, 1, strcmp(name, "lu") == 0 ? 3 : 2);
 }
 

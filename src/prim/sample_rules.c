@@ -10,7 +10,7 @@ static const char *kinds_of(const kn_sample *s)
     static const struct {
         const char *name, *kinds;
     } special[] = {{"round", "f"}, {"pow", "fc"}, {"square", "iufc"}, {"integer_pow", "iufc"}, {"clamp", "biuf"}, {"stop_gradient", "biufc"},
-                   {"copy", "biufc"}, {"copy_p", "biufc"}, {"name", "biufc"}};
+                   {"one_minus_square", "iufc"}, {"copy", "biufc"}, {"copy_p", "biufc"}, {"name", "biufc"}};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (is(s, special[i].name)) return special[i].kinds;
     if (!s->prim->scalar_op) return s->prim->lower_complex ? "fc" : "f"; /* the composites take floats */
@@ -396,4 +396,24 @@ kiln_status kn_sample_dot(kn_sample *s)
     kn_param preferred = kn_sample_below(s, 2) ? KN_DTYPE(d) : KN_NONE;
     if (strchr("biu", kiln_dtype_kind(d)) && kn_sample_below(s, 3) == 0) preferred = KN_DTYPE(kn_sample_below(s, 2) ? KILN_F32 : KILN_F64);
     return kn_sample_emit(s, (kn_param[]){KN_TUPLE(2, two), KN_NONE, KN_NONE, preferred}, x, 2, 1);
+}
+
+kiln_status kn_sample_polynomial(kn_sample *s)
+{
+    enum { MOST = 10 };
+    kiln_type t = {.rank = (uint32_t)kn_sample_below(s, 3)};
+    int64_t dims[4], own[4];
+    kn_atom x[1 + MOST];
+    uint32_t n = 2 + (uint32_t)kn_sample_below(s, MOST);
+    KILN_TRY(kn_sample_dtype(s, "iufc", &t.dtype));
+    kn_sample_shape(s, t.rank, dims);
+    t.dims = dims;
+    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_sample_input(s, i ? operand_shape(s, t, true, own) : t, &x[i]));
+    return kn_sample_emit(s, &KN_NONE, x, n, 1);
+}
+
+kiln_status kn_sample_platform(kn_sample *s)
+{
+    kn_param name = KN_TEXT(kn_sample_below(s, 2) ? "'mosaic'" : "'cpu'"), entries[] = {KN_TUPLE(1, &name), KN_NONE};
+    return kn_sample_emit(s, &KN_TUPLE(2, entries), NULL, 0, 1);
 }

@@ -41,16 +41,6 @@ static scatter_parts parts_of(const kn_eqn *e)
     return p;
 }
 
-/* The window of the operand that an update covers: sizes of the operand's rank. */
-static void window_sizes(const kn_index_dims *d, uint32_t rank, kiln_type updates, int64_t *sizes)
-{
-    uint32_t w = 0;
-    for (uint32_t i = 0; i < rank; i++) {
-        bool one = kn_listed(d->collapsed, i) || kn_listed(d->operand_batch, i);
-        sizes[i] = one || w >= d->window.n ? 1 : updates.dims[d->window.v[w++]];
-    }
-}
-
 static kiln_status check_one(const kn_typing *t, const kn_index_dims *d, kiln_type x, kiln_type indices, kiln_type updates)
 {
     int64_t sizes[KN_MAX_RANK];
@@ -60,7 +50,7 @@ static kiln_status check_one(const kn_typing *t, const kn_index_dims *d, kiln_ty
         if (d->window.v[i] < 0 || d->window.v[i] >= (int64_t)updates.rank)
             return kn_fail(t->ctx, KILN_SHAPE, "%s: update_window_dims names dimension %lld of %s", t->prim->name, (long long)d->window.v[i],
                            kn_type_show(updates).s);
-    window_sizes(d, x.rank, updates, sizes);
+    kn_index_window(d, x.rank, updates, sizes);
     KILN_TRY(kn_index_check(t, d, x, indices, sizes, x.rank, updates.rank));
     for (uint32_t i = 0; i < updates.rank; i++)
         if (!kn_listed(d->window, i) && updates.dims[i] != indices.dims[b++])
@@ -130,7 +120,7 @@ static kiln_status scatter_all(const scatter_parts *p, kn_caller *c, kiln_array 
     kiln_type x = out[0]->type, u = updates[0]->type, index = indices->type;
     int64_t sizes[KN_MAX_RANK], batch[KN_MAX_RANK] = {0}, start[KN_MAX_RANK], w[KN_MAX_RANK], stride[KN_MAX_RANK];
     kiln_type vectors = {index.dtype, index.rank - 1, index.dims}, window = {x.dtype, x.rank, sizes};
-    window_sizes(&p->d, x.rank, u, sizes);
+    kn_index_window(&p->d, x.rank, u, sizes);
     kn_strides(u, stride);
     int64_t nv = kiln_type_size(vectors), nw = kiln_type_size(window);
     for (int64_t v = 0; v < nv; v++, kn_next(vectors, batch)) {
@@ -173,7 +163,7 @@ static kiln_status eval_scatter(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e,
     return s;
 }
 
-/* ---- lowering: one trip an index vector; a window that does not lie inside writes back what it finds ---- */
+/* ---- lowering where it does not stay: one trip an index vector; a window that does not lie inside writes back what it finds ---- */
 
 typedef struct trip {
     kn_low *l;
@@ -277,7 +267,7 @@ static kiln_status low_body(kn_build *outer, const kn_eqn *e, const scatter_part
     kn_low l = {&b, KILN_OK};
     uint32_t n = p->n, consts = p->consts;
     trip t = {.l = &l, .p = p, .x = in[consts], .indices = in[consts + n], .updates = in[consts + n + 1]};
-    window_sizes(&p->d, t.x.rank, t.updates, t.sizes);
+    kn_index_window(&p->d, t.x.rank, t.updates, t.sizes);
     kn_atom *v = KN_NEWN(&b.prog->arena, kn_atom, consts + 6 * n + 2), index, i, batch[KN_MAX_RANK], put[KN_MAX_RANK + 2];
     KILN_TRY_MEM(b.ctx, v);
     kn_atom *updates = v + consts, *arrays = updates + n, *old = arrays + n, *new = old + n, *results = new + n;
@@ -349,6 +339,18 @@ static kiln_status lower_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return KILN_OK;
 }
 
+/* More than one window, or one that is no matter of registers, is a loop of its own: trips of a while say the same with more words. */
+static bool scatter_stays(const kn_jaxpr *j, const kn_eqn *e)
+{
+    enum { MANY = 64 };
+    scatter_parts p = parts_of(e);
+    kiln_type x = kn_in_type(j, e, 0), index = kn_in_type(j, e, 1), u = kn_in_type(j, e, 2);
+    char kind = kiln_dtype_kind(x.dtype);
+    if (kind == 'c' || (kind == '8' && p.op != KN_S_NONE)) return false;
+    int64_t vectors = kiln_type_size((kiln_type){index.dtype, index.rank - 1, index.dims}), n = kiln_type_size(u);
+    return kiln_type_size(x) > 0 && n > 0 && (vectors > 1 || n > MANY);
+}
+
 /* ---- derivatives ---- */
 
 static kn_scatter_like like(const kn_eqn *e)
@@ -362,7 +364,7 @@ static kn_atom back_from(kn_low *l, const kn_jaxpr *j, const kn_eqn *e, kn_atom 
     kn_scatter_like how = like(e);
     int64_t sizes[KN_MAX_RANK];
     kn_atom out = a;
-    window_sizes(&p.d, kn_in_type(j, e, 0).rank, kn_in_type(j, e, 2), sizes);
+    kn_index_window(&p.d, kn_in_type(j, e, 0).rank, kn_in_type(j, e, 2), sizes);
     if (l->status == KILN_OK) l->status = kn_build_gather(l->b, &how, sizes, a, indices, &out);
     return out;
 }
@@ -502,21 +504,22 @@ static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return kn_lanes_emit(&m, p, in, y);
 }
 
-#define SCATTER(text_name, id, sop, more, inputs, outputs, text)                                                                \
+#define SCATTER(text_name, id, sop, more, inputs, outputs, kind, keep, text)                                                    \
     {                                                                                                                  \
         .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED | (more), KN_PARAMS(scatter_params), .scalar_op = (sop),        \
         .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .lower_complex = lower_complex_scatter,    \
+        .loop = (kind), .stays = (keep),                                                                               \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
         .batch = batch_scatter,                                                                                        \
         .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }
-KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 0, 3, 1,
+KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays,
                              "The operand with updates written over windows at places that index vectors name; the last one wins. "
                              "Windows that do not lie inside are left out, or moved inside (CLIP).");
-KILN_PRIM(scatter_add) = SCATTER("scatter-add", scatter_add, KN_S_add, 0, 3, 1, "As scatter; updates are added, in row-major order of the index vectors.");
-KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", scatter_apply, KN_S_NONE, KN_JVP_WHOLE, KN_VARIADIC, KN_VARIADIC,
+KILN_PRIM(scatter_add) = SCATTER("scatter-add", scatter_add, KN_S_add, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays, "As scatter; updates are added, in row-major order of the index vectors.");
+KILN_PRIM(scatter_apply) = SCATTER("scatter-apply", scatter_apply, KN_S_NONE, KN_JVP_WHOLE, KN_VARIADIC, KN_VARIADIC, KN_LOOP_NONE, NULL,
                                    "As scatter, over several arrays at once; update_jaxpr makes new elements of old ones and updates.");
-KILN_PRIM(scatter_max) = SCATTER("scatter-max", scatter_max, KN_S_max, 0, 3, 1, "As scatter; the maximum of old and update stays.");
-KILN_PRIM(scatter_min) = SCATTER("scatter-min", scatter_min, KN_S_min, 0, 3, 1, "As scatter; the minimum of old and update stays.");
-KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", scatter_mul, KN_S_mul, 0, 3, 1, "As scatter; old elements are multiplied by updates.");
-KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", scatter_sub, KN_S_sub, 0, 3, 1, "As scatter; updates are subtracted.");
+KILN_PRIM(scatter_max) = SCATTER("scatter-max", scatter_max, KN_S_max, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays, "As scatter; the maximum of old and update stays.");
+KILN_PRIM(scatter_min) = SCATTER("scatter-min", scatter_min, KN_S_min, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays, "As scatter; the minimum of old and update stays.");
+KILN_PRIM(scatter_mul) = SCATTER("scatter-mul", scatter_mul, KN_S_mul, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays, "As scatter; old elements are multiplied by updates.");
+KILN_PRIM(scatter_sub) = SCATTER("scatter-sub", scatter_sub, KN_S_sub, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays, "As scatter; updates are subtracted.");

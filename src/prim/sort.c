@@ -36,10 +36,10 @@ static kiln_status same_shapes(const kn_typing *t, uint32_t from)
 }
 
 /* Elements of one array in their new order. */
-static void place_all(size_t width, const char *from, char *to, int64_t start, int64_t step, const kn_sort_item *items, int64_t n)
+static void place_all(size_t width, const char *from, char *to, int64_t start, int64_t step, const int64_t *place, int64_t n)
 {
 #define MOVE(w)                                                                                    \
-    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(start + i * step) * (w), from + (size_t)(start + items[i].place * step) * (w), (w))
+    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(start + i * step) * (w), from + (size_t)(start + place[i] * step) * (w), (w))
     switch (width) {
     case 1: MOVE(1); break;
     case 2: MOVE(2); break;
@@ -106,10 +106,11 @@ static void lines_to(lines l, int64_t last, int64_t *ints)
 {
     ints[I_LENGTH] = l.n, ints[I_LINES] = l.count, ints[I_STEP] = l.step > 0 ? l.step : 1, ints[I_LAST] = last;
 }
-static bool items_room(lines l, size_t *work_bytes, size_t *room)
+/* Items first, then places at *room. */
+static bool items_room(int64_t n, int64_t places, size_t *work_bytes, size_t *room)
 {
     size_t items;
-    return kn_call_room(work_bytes, l.n, sizeof(kn_sort_item), &items) && kn_call_room(work_bytes, l.n, sizeof(kn_sort_item), room);
+    return kn_call_room(work_bytes, n, sizeof(kn_sort_item), &items) && kn_call_room(work_bytes, places, sizeof(int64_t), room);
 }
 
 static kiln_status bind_sort(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
@@ -121,7 +122,7 @@ static kiln_status bind_sort(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, c
     KN_CALL_CHECK(ctx, c, some_complex || c->n_ints == I_COUNT);
     for (uint32_t i = 0; i < c->nout + c->nin; i++)
         KN_CALL_CHECK(ctx, c, kn_parts_fit(c, i, c->arrays[i % s.n].dtype, some_complex && c->ints[I_COUNT + i % s.n] == 2, s.l.n * s.l.count));
-    KN_CALL_CHECK(ctx, c, items_room(s.l, work_bytes, &s.room));
+    KN_CALL_CHECK(ctx, c, s.l.n <= INT64_MAX / 2 && items_room(2 * s.l.n, s.l.n, work_bytes, &s.room));
     if (!arena) return KILN_OK;
     s.keys = (uint32_t)c->ints[I_LAST];
     kn_parts *arrays = KN_NEWN(arena, kn_parts, s.n);
@@ -132,28 +133,24 @@ static kiln_status bind_sort(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, c
     return KILN_OK;
 }
 
-/* By one key; a complex one by its imaginary, then by its real part. */
-static void by_key(const sorting *s, const kn_parts *key, const char *data, int64_t start, kn_sort_item *items, kn_sort_item *room)
+/* The sort being stable, the last key goes first; of a complex one the imaginary part, then the real one. */
+static void sort_line(const sorting *s, void *const *arrays, int64_t start, void *work, int64_t *place)
 {
-    int64_t parts = key->complex ? 2 : 1;
-    for (int64_t k = parts; k-- > 0;) {
-        kn_sort_codes(key->dtype, data, parts * start + k, parts * s->l.step, KN_SORT_KEYS, false, items, s->l.n);
-        kn_sort_items(items, room, s->l.n);
+    const kn_parts *first = s->arrays;
+    if (s->n == 1 && !first->complex && kn_sort_alone(first->dtype, arrays[1], arrays[0], start, s->l.step, work, s->l.n)) return;
+    for (int64_t i = 0; i < s->l.n; i++) place[i] = i;
+    for (uint32_t key = s->keys; key-- > 0;) {
+        int64_t parts = s->arrays[key].complex ? 2 : 1;
+        for (int64_t k = parts; k-- > 0;) kn_sort_by(s->arrays[key].dtype, arrays[s->n + key], parts * start + k, parts * s->l.step, work, s->l.n, place);
     }
+    for (uint32_t a = 0; a < s->n; a++)
+        place_all(kiln_dtype_bytes(s->arrays[a].dtype) * (s->arrays[a].complex ? 2 : 1), arrays[s->n + a], arrays[a], start, s->l.step, place, s->l.n);
 }
 
-/* The sort being stable, the last key goes first. */
 static void run_sort(const void *self, void *const *arrays, void *work)
 {
     const sorting *s = self;
-    kn_sort_item *items = work, *room = (kn_sort_item *)(void *)((char *)work + s->room);
-    for (int64_t k = 0; k < s->l.count && s->l.n > 0; k++) {
-        int64_t start = line_start(&s->l, k);
-        for (int64_t i = 0; i < s->l.n; i++) items[i].place = i;
-        for (uint32_t key = s->keys; key-- > 0;) by_key(s, &s->arrays[key], arrays[s->n + key], start, items, room);
-        for (uint32_t a = 0; a < s->n; a++)
-            place_all(kiln_dtype_bytes(s->arrays[a].dtype) * (s->arrays[a].complex ? 2 : 1), arrays[s->n + a], arrays[a], start, s->l.step, items, s->l.n);
-    }
+    for (int64_t k = 0; k < s->l.count && s->l.n > 0; k++) sort_line(s, arrays, line_start(&s->l, k), work, (int64_t *)(void *)((char *)work + s->room));
 }
 
 extern const kn_routine kn_routine_sort;
@@ -385,7 +382,7 @@ static kiln_status bind_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, 
     s.top = (lines){c->ints[I_LAST], s.l.count, s.l.step};
     bool fits = strchr("biuf8", kiln_dtype_kind(s.dtype)) && c->arrays[2].elements == s.l.n * s.l.count && c->arrays[0].dtype == s.dtype && c->arrays[1].dtype == KILN_I32;
     KN_CALL_CHECK(ctx, c, fits && c->arrays[0].elements == s.top.n * s.top.count && c->arrays[1].elements == s.top.n * s.top.count);
-    KN_CALL_CHECK(ctx, c, items_room(s.l, work_bytes, &s.room));
+    KN_CALL_CHECK(ctx, c, items_room(kn_sort_first_room(s.l.n, s.top.n), s.top.n, work_bytes, &s.room));
     if (arena) KILN_TRY_MEM(ctx, *self = kn_arena_copy(arena, &s, sizeof s));
     return KILN_OK;
 }
@@ -398,17 +395,15 @@ static kiln_status jvp_top_k(KN_JVP_ARGS)
 static void run_top_k(const void *self, void *const *arrays, void *work)
 {
     const selecting *s = self;
-    kn_sort_item *items = work, *room = (kn_sort_item *)(void *)((char *)work + s->room);
+    int64_t *place = (int64_t *)(void *)((char *)work + s->room);
     size_t w = kiln_dtype_bytes(s->dtype);
     for (int64_t k = 0; k < s->l.count && s->top.n > 0; k++) {
         int64_t start = line_start(&s->l, k), to = line_start(&s->top, k);
-        for (int64_t i = 0; i < s->l.n; i++) items[i].place = i;
-        kn_sort_codes(s->dtype, arrays[2], start, s->l.step, KN_SORT_TOTAL, true, items, s->l.n);
-        kn_sort_first(items, room, s->l.n, s->top.n);
+        kn_sort_first(s->dtype, arrays[2], start, s->l.step, work, s->l.n, s->top.n, place);
         for (int64_t i = 0; i < s->top.n; i++) {
             int64_t at = to + i * s->top.step;
-            memcpy((char *)arrays[0] + (size_t)at * w, (const char *)arrays[2] + (size_t)(start + items[i].place * s->l.step) * w, w);
-            ((int32_t *)arrays[1])[at] = (int32_t)items[i].place;
+            memcpy((char *)arrays[0] + (size_t)at * w, (const char *)arrays[2] + (size_t)(start + place[i] * s->l.step) * w, w);
+            ((int32_t *)arrays[1])[at] = (int32_t)place[i];
         }
     }
 }

@@ -13,7 +13,7 @@ static kiln_status type_tridiagonal(kn_typing *t)
 {
     kiln_type b = t->in[3];
     KILN_TRY(kn_typing_kinds(t, 0, "fc"));
-    if (!kn_is_none(&t->params[0]) && t->params[0].b)
+    if (t->params[0].b)
         return kn_fail(t->ctx, KILN_UNSUPPORTED, "tridiagonal_solve: perturb_singular is not supported");
     for (uint32_t i = 1; i < 4; i++) KILN_TRY(kn_typing_same_dtype(t, 0, i));
     bool fits = b.rank >= 2;

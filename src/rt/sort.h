@@ -16,12 +16,14 @@ typedef struct kn_sort_item {
 /* KEYS: numbers as usual with -0 equal to 0, every NaN equal and last. TOTAL: -NaN, -infinity, .. -0, 0, .. infinity, NaN. */
 typedef enum kn_sort_order { KN_SORT_KEYS, KN_SORT_TOTAL } kn_sort_order;
 
-/* Codes of elements at start + place * step, for the places that the items hold; `flip` turns the order round. Real types. */
-void kn_sort_codes(kiln_dtype d, const void *data, int64_t start, int64_t step, kn_sort_order order, bool flip, kn_sort_item *items, int64_t n);
-/* Sorts items[0..n-1] by code, stably; `room` has space for n more. */
-void kn_sort_items(kn_sort_item *items, kn_sort_item *room, int64_t n);
-/* The first `most` of the items in that order, in items[0..most-1]. */
-void kn_sort_first(kn_sort_item *items, kn_sort_item *room, int64_t n, int64_t most);
+/* Puts place[0..n-1] into the order of the elements start + place * step, stably. work: room for 2 n items. Real types. */
+void kn_sort_by(kiln_dtype d, const void *data, int64_t start, int64_t step, void *work, int64_t n, int64_t *place);
+/* One array sorted by itself; false, and nothing done, where that takes places: types of other than 32 and 64 bits, NaN or -0 among the
+ * elements. work: room for n items. */
+bool kn_sort_alone(kiln_dtype d, const void *from, void *to, int64_t start, int64_t step, void *work, int64_t n);
+/* Places of the first `most` elements in the total order turned round, at least one. work: room for kn_sort_first_room items. */
+void kn_sort_first(kiln_dtype d, const void *data, int64_t start, int64_t step, void *work, int64_t n, int64_t most, int64_t *place);
+int64_t kn_sort_first_room(int64_t n, int64_t most);
 
 /* ---- by a comparator ---- */
 

@@ -26,6 +26,7 @@ typedef struct kn_codegen_result {
     size_t object_bytes;
     char *ir, *assembly; /* or NULL */
     uint64_t calls_out, scalar_calls; /* call sites */
+    uint64_t slow; /* level 0: instructions for the slow one of LLVM's instruction selectors */
 } kn_codegen_result;
 
 typedef struct kn_codegen {

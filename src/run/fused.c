@@ -187,7 +187,7 @@ static kiln_status equation(frame *r, uint32_t k)
     const kn_eqn *e = &r->j->eqns[k];
     kn_loop_kind kind = e->prim->loop;
     if (!is_element(e)) {
-        bool whole = kind == KN_LOOP_REDUCE || kind == KN_LOOP_CUMULATE || kind == KN_LOOP_DOT || kind == KN_LOOP_UPDATE;
+        bool whole = kind == KN_LOOP_REDUCE || kind == KN_LOOP_CUMULATE || kind == KN_LOOP_DOT || kn_updates(e);
         return whole ? whole_nest(r, k) : plain(r, k);
     }
     for (uint32_t i = 0; i < e->nout; i++) {

@@ -72,8 +72,10 @@ bool kn_tvals_typed(kiln_trace *t, const char *op, const char *what, const kiln_
     return true;
 }
 
-/* Working space of one loop, from the trace's arena. */
+/* One loop, from the trace's arena. */
 typedef struct loop_space {
+    const char *op; /* for messages */
+    uint32_t own;   /* carries in front that are not the caller's */
     kiln_type *types;
     kiln_val *in, *next;
     kn_topen **open; /* per carry: NULL where it has a type from the start */
@@ -81,9 +83,9 @@ typedef struct loop_space {
 } loop_space;
 
 /* Types of first carries; the error when one has none and cannot get one. */
-static bool carry_types(kiln_trace *t, const char *op, const kiln_val *v, uint32_t n, loop_space *s, kn_site site)
+static bool carry_types(kiln_trace *t, const kiln_val *v, uint32_t n, loop_space *s, kn_site site)
 {
-    if (!kn_tvals_usable(t, op, v, n, site) || kn_topen_refused(t, op, v, n, site)) return false;
+    if (!kn_tvals_usable(t, s->op, v + s->own, n - s->own, site) || kn_topen_refused(t, s->op, v + s->own, n - s->own, site)) return false;
     for (uint32_t i = 0; i < n && !t->failed; i++) {
         const kn_tval *x = kn_tval_of(t, v[i]);
         s->types[i] = x->type;
@@ -99,8 +101,10 @@ static void open_carries(kiln_trace *t, const loop_space *s, uint32_t n)
         if (s->open[i]) kn_topen_join(t, s->open[i], s->open_in[i] = s->in[i]);
 }
 
-static bool space_for(kiln_trace *t, uint32_t n_in, uint32_t n_next, loop_space *s)
+static bool space_for(kiln_trace *t, const char *op, uint32_t own, uint32_t n_in, uint32_t n_next, loop_space *s)
 {
+    s->op = op;
+    s->own = own;
     s->types = KN_NEWN(&t->arena, kiln_type, n_in);
     s->in = KN_NEWN(&t->arena, kiln_val, n_in);
     s->next = KN_NEWN(&t->arena, kiln_val, n_next);
@@ -112,7 +116,7 @@ static bool space_for(kiln_trace *t, uint32_t n_in, uint32_t n_next, loop_space 
 }
 
 /* Carries that begin as numbers, by what they become. */
-static void settle(kiln_trace *t, const char *op, const loop_space *s, uint32_t n, kn_site site)
+static void settle(kiln_trace *t, const loop_space *s, uint32_t n, kn_site site)
 {
     for (uint32_t i = 0; i < n && !t->failed; i++) {
         if (!s->open[i] || kn_topen_known(s->open[i])) continue;
@@ -122,23 +126,23 @@ static void settle(kiln_trace *t, const char *op, const loop_space *s, uint32_t 
         if (!s->open[i]) continue;
         if (kn_topen_known(s->open[i])) s->types[i].dtype = kn_topen_dtype(s->open[i]);
         else kn_tfail(t, KILN_DTYPE, "kiln_scalar, which gives a number a type", site, "%s: carry %u begins as a number without a type, and nothing gives it one",
-                      op, i);
+                      s->op, i - s->own);
     }
 }
 
 /* The next carry must have the carry's types; numbers take them. */
-static void check_next(kiln_trace *t, const char *op, const loop_space *s, uint32_t n, kn_site site)
+static void check_next(kiln_trace *t, const loop_space *s, uint32_t n, kn_site site)
 {
     kiln_type *want = s->types;
     kiln_val *next = s->next;
-    if (!kn_tvals_usable(t, op, next, n, site)) return;
-    settle(t, op, s, n, site);
+    if (!kn_tvals_usable(t, s->op, next + s->own, n - s->own, site)) return;
+    settle(t, s, n, site);
     for (uint32_t i = 0; i < n && !t->failed; i++) {
-        if (want[i].rank == 0) next[i] = kn_tval_adopt(t, op, next[i], want[i].dtype, site);
+        if (want[i].rank == 0) next[i] = kn_tval_adopt(t, s->op, next[i], want[i].dtype, site);
         const kn_tval *x = kn_tval_of(t, next[i]);
         if (t->failed || (x->kind != KN_T_NUMBER && kiln_type_equal(x->type, want[i]))) continue;
         kn_type_text text;
-        kn_tfail(t, KILN_SHAPE, "the type that the carry begins with", site, "%s: carry %u begins as %s and becomes %s", op, i,
+        kn_tfail(t, KILN_SHAPE, "the type that the carry begins with", site, "%s: carry %u begins as %s and becomes %s", s->op, i - s->own,
                  kn_type_show(want[i]).s, kn_tshow(t, next[i], &text));
     }
 }
@@ -149,27 +153,31 @@ static void no_results(kiln_val *out, uint32_t n)
 }
 
 /* First carries as operands: numbers have the types that the body gave them. */
-static void first_carries(kiln_trace *t, const char *op, const loop_space *s, const kiln_val *init, uint32_t n, kn_atom *out, kn_site site)
+static void first_carries(kiln_trace *t, const loop_space *s, const kiln_val *init, uint32_t n, kn_atom *out, kn_site site)
 {
-    for (uint32_t i = 0; i < n && !t->failed; i++) kn_tatom(t, t->frame, kn_tval_adopt(t, op, init[i], s->types[i].dtype, site), &out[i]);
+    for (uint32_t i = 0; i < n && !t->failed; i++) kn_tatom(t, t->frame, kn_tval_adopt(t, s->op, init[i], s->types[i].dtype, site), &out[i]);
 }
 
 /* ---- while ---- */
 
-void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
-                   kiln_val *out, const char *file, int line)
-{
-    kiln_while_with_at(t, cond, body, user, init, n_carry, NULL, out, file, line);
-}
+typedef struct while_call {
+    kiln_cond_fn cond;
+    kiln_body_fn body;
+    void *user;
+    const kiln_loop_opts *opts;
+    const char *op;
+    uint32_t own;
+    kn_site site;
+} while_call;
 
-void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
-                        const kiln_loop_opts *opts, kiln_val *out, const char *file, int line)
+static void trace_while(kiln_trace *t, const while_call *w, const kiln_val *init, uint32_t n_carry, kiln_val *out)
 {
-    kn_site site = {file, line};
+    const kiln_loop_opts *opts = w->opts;
+    kn_site site = w->site;
     kiln_loop_opts said = KILN_LOOP_OPTS_INIT;
     loop_space s;
     if (opts) memcpy(&said, opts, opts->size && opts->size < sizeof said ? opts->size : sizeof said);
-    if (t->failed || !space_for(t, n_carry, n_carry, &s) || !carry_types(t, "while", init, n_carry, &s, site)) {
+    if (t->failed || !space_for(t, w->op, w->own, n_carry, n_carry, &s) || !carry_types(t, init, n_carry, &s, site)) {
         no_results(out, n_carry);
         return;
     }
@@ -179,7 +187,7 @@ void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, voi
     if (fc) {
         kn_tframe_inputs(t, fc, s.types, n_carry, s.in);
         open_carries(t, &s, n_carry);
-        kiln_val go = cond(t, user, s.in);
+        kiln_val go = w->cond(t, w->user, s.in);
         if (!t->failed && kn_tvals_typed(t, "while", "condition", &go, 1, site)) {
             kiln_type x = kn_tval_of(t, go)->type;
             if (x.rank != 0 || x.dtype != KILN_BOOL)
@@ -194,8 +202,8 @@ void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, voi
             if (s.open[i]) s.types[i].dtype = kn_topen_dtype(s.open[i]); /* the condition may have told */
         kn_tframe_inputs(t, fb, s.types, n_carry, s.in);
         open_carries(t, &s, n_carry);
-        body(t, user, s.in, s.next);
-        check_next(t, "while", &s, n_carry, site);
+        w->body(t, w->user, s.in, s.next);
+        check_next(t, &s, n_carry, site);
         jb = kn_tframe_close(t, fb, s.next, n_carry, n_carry);
     }
     if (t->failed || !jc || !jb) {
@@ -211,79 +219,22 @@ void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, voi
     }
     kn_tframe_operands(t, fc, operands);
     kn_tframe_operands(t, fb, operands + nc);
-    first_carries(t, "while", &s, init, n_carry, operands + nc + nb, site);
+    first_carries(t, &s, init, n_carry, operands + nc + nb, site);
     kn_named params[] = {{"body_jaxpr", KN_JAXPR(jb)}, {"body_nconsts", KN_INT(nb)}, {"cond_jaxpr", KN_JAXPR(jc)}, {"cond_nconsts", KN_INT(nc)},
                          {"max_trips", said.max_trips ? KN_INT(said.max_trips) : KN_NONE}, {"record", said.record ? KN_TEXT(said.record) : KN_NONE}};
     kn_temit_atoms(t, "while", params, 6, operands, nc + nb + n_carry, out, n_carry, site);
 }
 
-/* ---- fori ---- */
-
-typedef struct counting {
-    kiln_fori_fn body;
-    void *user;
-    kiln_val hi;
-    kn_site site;
-} counting;
-
-static kiln_val count_below(kiln_trace *t, void *user, const kiln_val *carry)
+void kiln_while_with_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                        const kiln_loop_opts *opts, kiln_val *out, const char *file, int line)
 {
-    const counting *f = user;
-    return kiln_op2(t, "lt", carry[0], f->hi, f->site.file, f->site.line);
-}
-static void count_body(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next)
-{
-    const counting *f = user;
-    f->body(t, f->user, carry[0], carry + 1, next + 1);
-    next[0] = kiln_op2(t, "add", carry[0], kiln_num(t, 1), f->site.file, f->site.line);
-}
-static void count_slice(kiln_trace *t, void *user, const kiln_val *carry, const kiln_val *x, kiln_val *next, kiln_val *y)
-{
-    (void)x, (void)y;
-    count_body(t, user, carry, next);
+    trace_while(t, &(while_call){cond, body, user, opts, "while", 0, {file, line}}, init, n_carry, out);
 }
 
-/* Bounds of one integer type: numbers take that of the other, or i32, or i64. */
-static bool bounds(kiln_trace *t, kiln_val v[2], kn_site site)
+void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                   kiln_val *out, const char *file, int line)
 {
-    if (!kn_tvals_usable(t, "fori", v, 2, site) || kn_topen_refused(t, "fori", v, 2, site)) return false;
-    kiln_dtype d = KILN_I32;
-    for (int i = 0; i < 2; i++) {
-        const kn_tval *x = kn_tval_of(t, v[i]);
-        kn_scalar ignored;
-        if (x->kind != KN_T_NUMBER) d = x->type.dtype;
-        else if (d == KILN_I32 && !kn_tnumber_fits(x->value.f, d, &ignored)) d = KILN_I64;
-    }
-    for (int i = 0; i < 2; i++) v[i] = kn_tval_adopt(t, "fori", v[i], d, site);
-    for (int i = 0; i < 2 && !t->failed; i++) {
-        kiln_type x = kn_tval_of(t, v[i])->type;
-        kn_type_text text;
-        if (x.rank || !strchr("iu", kiln_dtype_kind(x.dtype)) || x.dtype != d)
-            kn_tfail(t, KILN_DTYPE, "integer scalars of one type, or numbers", site, "fori: bound %d is %s", i, kn_tshow(t, v[i], &text));
-    }
-    return !t->failed;
-}
-
-void kiln_fori_at(kiln_trace *t, kiln_val lo, kiln_val hi, kiln_fori_fn body, void *user, const kiln_val *init, uint32_t n_carry,
-                  const kiln_loop_opts *opts, kiln_val *out, const char *file, int line)
-{
-    kn_site site = {file, line};
-    kiln_val v[2] = {lo, hi}, *first = NULL, *last = NULL;
-    no_results(out, n_carry);
-    if (!bounds(t, v, site)) return;
-    if (!(first = KN_NEWN(&t->arena, kiln_val, n_carry + 1)) || !(last = KN_NEWN(&t->arena, kiln_val, n_carry + 1))) {
-        kn_tstatus(t, kn_nomem(t->ctx), site);
-        return;
-    }
-    counting f = {body, user, v[1], site};
-    first[0] = v[0];
-    if (n_carry) memcpy(first + 1, init, n_carry * sizeof *init);
-    const kn_tval *a = kn_tval_of(t, v[0]), *b = kn_tval_of(t, v[1]);
-    bool sign = kiln_dtype_kind(a->type.dtype) == 'i', fixed = a->kind == KN_T_LITERAL && b->kind == KN_T_LITERAL;
-    uint64_t n = !fixed || (sign ? b->value.i <= a->value.i : b->value.u <= a->value.u) ? 0 : b->value.u - a->value.u;
-    if (fixed && n <= INT64_MAX) kiln_scan_at(t, count_slice, &f, first, n_carry + 1, NULL, 0, 0, (int64_t)n, false, last, file, line);
-    else kiln_while_with_at(t, count_below, count_body, &f, first, n_carry + 1, opts, last, file, line);
-    if (n_carry && !t->failed) memcpy(out, last + 1, n_carry * sizeof *out);
+    kiln_while_with_at(t, cond, body, user, init, n_carry, NULL, out, file, line);
 }
 
 /* ---- scan ---- */
@@ -322,22 +273,34 @@ static bool slice_types(kiln_trace *t, const kiln_val *xs, uint32_t n_x, int64_t
     return true;
 }
 
-void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *init, uint32_t n_carry, const kiln_val *xs, uint32_t n_x,
-                  uint32_t n_y, int64_t length, bool reverse, kiln_val *out, const char *file, int line)
+typedef struct scan_call {
+    kiln_scan_fn body;
+    void *user;
+    uint32_t n_x, n_y;
+    int64_t length;
+    bool reverse;
+    const char *op;
+    uint32_t own;
+    kn_site site;
+} scan_call;
+
+static void trace_scan(kiln_trace *t, const scan_call *c, const kiln_val *init, uint32_t n_carry, const kiln_val *xs, kiln_val *out)
 {
-    kn_site site = {file, line};
+    uint32_t n_x = c->n_x, n_y = c->n_y;
+    int64_t length = c->length;
+    kn_site site = c->site;
     loop_space s;
     no_results(out, n_carry + n_y);
     if (!t->failed && length < 0) kn_tfail(t, KILN_SHAPE, "0 and more", site, "scan: a length of %lld", (long long)length);
-    if (!kn_tvals_typed(t, "scan", "array", xs, n_x, site) || !space_for(t, n_carry + n_x, n_carry + n_y, &s)) return;
-    if (!carry_types(t, "scan", init, n_carry, &s, site)) return;
+    if (!kn_tvals_typed(t, "scan", "array", xs, n_x, site) || !space_for(t, c->op, c->own, n_carry + n_x, n_carry + n_y, &s)) return;
+    if (!carry_types(t, init, n_carry, &s, site)) return;
     if (!slice_types(t, xs, n_x, length, s.types + n_carry, site)) return;
     kn_tframe *f = kn_tframe_open(t);
     if (!f) return;
     kn_tframe_inputs(t, f, s.types, n_carry + n_x, s.in);
     open_carries(t, &s, n_carry);
-    body(t, user, s.in, s.in + n_carry, s.next, s.next + n_carry);
-    check_next(t, "scan", &s, n_carry, site);
+    c->body(t, c->user, s.in, s.in + n_carry, s.next, s.next + n_carry);
+    check_next(t, &s, n_carry, site);
     kn_tvals_typed(t, "scan", "stacked result", s.next + n_carry, n_y, site);
     const kn_jaxpr *j = kn_tframe_close(t, f, s.next, n_carry + n_y, n_carry + n_x);
     if (!j) return;
@@ -348,15 +311,92 @@ void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *
         return;
     }
     kn_tframe_operands(t, f, operands);
-    first_carries(t, "scan", &s, init, n_carry, operands + nc, site);
+    first_carries(t, &s, init, n_carry, operands + nc, site);
     for (uint32_t i = 0; i < n_x; i++) kn_tatom(t, t->frame, xs[i], &operands[nc + n_carry + i]);
     kn_param in_tree, out_tree;
     if (!scan_trees(t, nc, n_carry, n_x, n_y, &in_tree, &out_tree)) return;
     kn_named params[] = {{"ft_in", in_tree},           {"ft_out", out_tree},         {"jaxpr", KN_JAXPR(j)},
-                         {"length", KN_INT(length)},   {"reverse", KN_BOOL(reverse)}, {"unroll", KN_INT(1)},
+                         {"length", KN_INT(length)},   {"reverse", KN_BOOL(c->reverse)}, {"unroll", KN_INT(1)},
                          {"num_consts", KN_INT(nc)},   {"num_carry", KN_INT(n_carry)}};
     kn_temit_atoms(t, "scan", params, 8, operands, nin, out, n_carry + n_y, site);
 }
+
+void kiln_scan_at(kiln_trace *t, kiln_scan_fn body, void *user, const kiln_val *init, uint32_t n_carry, const kiln_val *xs, uint32_t n_x,
+                  uint32_t n_y, int64_t length, bool reverse, kiln_val *out, const char *file, int line)
+{
+    trace_scan(t, &(scan_call){body, user, n_x, n_y, length, reverse, "scan", 0, {file, line}}, init, n_carry, xs, out);
+}
+/* ---- fori ---- */
+
+typedef struct counting {
+    kiln_fori_fn body;
+    void *user;
+    kiln_val hi;
+    kn_site site;
+} counting;
+
+static kiln_val count_below(kiln_trace *t, void *user, const kiln_val *carry)
+{
+    const counting *f = user;
+    return kiln_op2(t, "lt", carry[0], f->hi, f->site.file, f->site.line);
+}
+static void count_body(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next)
+{
+    const counting *f = user;
+    f->body(t, f->user, carry[0], carry + 1, next + 1);
+    next[0] = kiln_op2(t, "add", carry[0], kiln_num(t, 1), f->site.file, f->site.line);
+}
+static void count_slice(kiln_trace *t, void *user, const kiln_val *carry, const kiln_val *x, kiln_val *next, kiln_val *y)
+{
+    (void)x, (void)y;
+    count_body(t, user, carry, next);
+}
+
+/* Bounds of one integer type: numbers take that of the other, or i32, or i64. */
+static bool bounds(kiln_trace *t, kiln_val v[2], kn_site site)
+{
+    if (!kn_tvals_usable(t, "fori", v, 2, site) || kn_topen_refused(t, "fori", v, 2, site)) return false;
+    kiln_dtype d = KILN_I32;
+    for (int i = 0; i < 2; i++) {
+        const kn_tval *x = kn_tval_of(t, v[i]);
+        kn_scalar ignored;
+        if (x->kind != KN_T_NUMBER) d = x->type.dtype;
+        else if (d == KILN_I32 && !kn_tnumber_fits(x->value.f, d, &ignored)) d = KILN_I64;
+    }
+    for (int i = 0; i < 2; i++) v[i] = kn_tval_adopt(t, "fori", v[i], d, site);
+    bool good = !t->failed;
+    for (int i = 0; i < 2 && good; i++) {
+        kiln_type x = kn_tval_of(t, v[i])->type;
+        good = !x.rank && strchr("iu", kiln_dtype_kind(x.dtype)) && x.dtype == d;
+    }
+    kn_type_text lo, hi;
+    if (!good) kn_tfail(t, KILN_DTYPE, "integer scalars of one type, or numbers", site, "fori: from %s to %s", kn_tshow(t, v[0], &lo), kn_tshow(t, v[1], &hi));
+    return good;
+}
+
+void kiln_fori_at(kiln_trace *t, kiln_val lo, kiln_val hi, kiln_fori_fn body, void *user, const kiln_val *init, uint32_t n_carry,
+                  const kiln_loop_opts *opts, kiln_val *out, const char *file, int line)
+{
+    kn_site site = {file, line};
+    kiln_val v[2] = {lo, hi}, *first = NULL, *last = NULL;
+    no_results(out, n_carry);
+    if (!bounds(t, v, site)) return;
+    if (!(first = KN_NEWN(&t->arena, kiln_val, n_carry + 1)) || !(last = KN_NEWN(&t->arena, kiln_val, n_carry + 1))) {
+        kn_tstatus(t, kn_nomem(t->ctx), site);
+        return;
+    }
+    counting f = {body, user, v[1], site};
+    first[0] = v[0];
+    if (n_carry) memcpy(first + 1, init, n_carry * sizeof *init);
+    const kn_tval *a = kn_tval_of(t, v[0]), *b = kn_tval_of(t, v[1]);
+    bool sign = kiln_dtype_kind(a->type.dtype) == 'i', fixed = a->kind == KN_T_LITERAL && b->kind == KN_T_LITERAL;
+    uint64_t n = !fixed || (sign ? b->value.i <= a->value.i : b->value.u <= a->value.u) ? 0 : b->value.u - a->value.u;
+    if (fixed && n <= INT64_MAX) trace_scan(t, &(scan_call){count_slice, &f, 0, 0, (int64_t)n, false, "fori", 1, site}, first, n_carry + 1, NULL, last);
+    else trace_while(t, &(while_call){count_below, count_body, &f, opts, "fori", 1, site}, first, n_carry + 1, last);
+    if (n_carry && !t->failed) memcpy(out, last + 1, n_carry * sizeof *out);
+}
+
+/* ---- map ---- */
 
 typedef struct mapping {
     kiln_map_fn body;

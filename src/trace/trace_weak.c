@@ -137,7 +137,7 @@ void kn_topen_close(kiln_trace *t, kn_topen *g, kiln_dtype d, kn_site site)
         const open_literal *l = &g->lits.v[i];
         if (!kn_tnumber_fits(l->number, d, &s)) continue;
         kn_fpmode mode = kn_fpmode_enter();
-        l->b->lits.v[l->at] = (kn_lit){d, kn_scalar_round(d, s)};
+        l->b->lits.v[l->at] = (kn_lit){.dtype = d, .value = kn_scalar_round(d, s)};
         kn_fpmode_leave(mode);
     }
     g->dtype = d;

@@ -166,6 +166,8 @@ kiln_status kn_jvp(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, ui
 
 kiln_status kn_linearize(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out)
 {
+    bool *which;
+    KILN_TRY(chosen(r, j, "linearize", wrt, n, &which));
     KILN_TRY(kn_jvp(r, j, wrt, n, out));
     bool *used = kn_new_flags(r, (*out)->nout);
     KILN_TRY_MEM(r->ctx, used);
@@ -282,6 +284,36 @@ kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **
     return kn_build_finish(&b, &total, 1, out);
 }
 
+/* Is a value called this anywhere in the program? */
+typedef struct search {
+    const char *name;
+    bool found;
+} search;
+
+static void look_for_name(void *ud, const kn_jaxpr *j)
+{
+    search *s = ud;
+    for (uint32_t k = 0; k < j->neqns && !s->found; k++) {
+        const kn_param *name = j->eqns[k].prim == &kn_prim_name ? kn_param_of(&j->eqns[k], "name") : NULL;
+        s->found = name && name->kind == KN_P_TEXT && strcmp(name->text, s->name) == 0;
+        if (!s->found) kn_eqn_bodies(&j->eqns[k], look_for_name, s);
+    }
+}
+
+kiln_status kn_checkpoint_named(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n)
+{
+    static const char *const policies[] = {"nothing", "everything", "dots", "log", "root"};
+    for (uint32_t i = 0; i < n; i++) {
+        search s = {saved[i], saved[i][0] && !saved[i][strspn(saved[i], "0123456789")]}; /* or a number of trips */
+        for (size_t k = 0; k < sizeof policies / sizeof *policies; k++) s.found = s.found || strcmp(saved[i], policies[k]) == 0;
+        if (!s.found) look_for_name(&s, j);
+        if (!s.found)
+            return kn_fail(r->ctx, KILN_INVALID, "checkpoint: no value of the program is called '%.100s'; accepted: nothing, root, log, everything, dots, and names that its `name` equations give",
+                           saved[i]);
+    }
+    return KILN_OK;
+}
+
 /* A number stands last, or alone. */
 static kiln_status bound_of(const kn_rules *r, const char *const *saved, uint32_t *n, int64_t *max_trips)
 {
@@ -306,8 +338,8 @@ kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *cons
     KILN_TRY(bound_of(r, saved, &n, &max_trips));
     const char *only = n == 1 ? saved[0] : n ? "" : "root";
     bool logarithm = strcmp(only, "log") == 0, root = strcmp(only, "root") == 0 || strcmp(only, "nothing") == 0, all = strcmp(only, "everything") == 0;
-    if (logarithm || root) KILN_TRY(kn_segment_loops(r, j, logarithm, &j));
-    if (logarithm || root || all) KILN_TRY(kn_bound_loops(r, j, max_trips, all ? "all" : logarithm ? "log" : "root", &j));
+    const kn_loop_plan plan = {!all, logarithm, max_trips, all ? "all" : logarithm ? "log" : "root"};
+    if (logarithm || root || all) KILN_TRY(kn_plan_loops(r, j, &plan, &j));
     if (logarithm || strcmp(only, "root") == 0) n = 0;
     kn_param params[] = {KN_BOOL(false), KN_JAXPR(j), KN_NONE, KN_BOOL(true)};
     const char *policy;

@@ -6,9 +6,9 @@
  * cost, 2016; Griewank 1992.) */
 #include "transform/segment.h"
 
-#include "prim/control.h"
 #include "prim/derive.h"
 #include "prims.gen.h"
+#include "transform/control.h"
 #include "transform/functions.h"
 
 #include <math.h>
@@ -151,89 +151,106 @@ static uint32_t levels_of(int64_t length, bool logarithm)
     return levels;
 }
 
-kiln_status kn_segment_loops(const kn_rules *r, const kn_jaxpr *j, bool logarithm, const kn_jaxpr **out)
+/* ---- programs ---- */
+
+typedef struct planner {
+    const kn_rules *r;
+    const kn_loop_plan *plan;
+    kn_map seen; /* address of a body -> number + 1 of what became of it: shared bodies stay shared */
+    KN_VEC(const kn_jaxpr *) made;
+} planner;
+
+static kiln_status plan_body(planner *p, const kn_jaxpr *j, const kn_jaxpr **out);
+
+static kiln_status plan_param(planner *p, const kn_param *from, kn_param *out, bool *any)
 {
+    *out = *from;
+    if (from->kind == KN_P_JAXPR) {
+        KILN_TRY(plan_body(p, from->jaxpr, &out->jaxpr));
+        *any |= out->jaxpr != from->jaxpr;
+        return KILN_OK;
+    }
+    if (from->kind != KN_P_TUPLE && from->kind != KN_P_RECORD) return KILN_OK;
+    kn_param *items = KN_NEWN(&p->r->prog->arena, kn_param, from->n);
+    KILN_TRY_MEM(p->r->ctx, items);
+    for (uint32_t i = 0; i < from->n; i++) KILN_TRY(plan_param(p, &from->items[i], &items[i], any));
+    out->items = items;
+    return KILN_OK;
+}
+
+/* The parameters of e with its bodies by the plan, and what it says of a while that says nothing itself; those of e where nothing changes. */
+static kiln_status plan_eqn(planner *p, const kn_eqn *e, const kn_param **out)
+{
+    bool any = false;
+    *out = e->params;
+    if (kn_control_of(e) == KN_C_NONE) return KILN_OK;
+    kn_param *params = KN_NEWN(&p->r->prog->arena, kn_param, e->prim->nparams);
+    KILN_TRY_MEM(p->r->ctx, params);
+    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(plan_param(p, &e->params[i], &params[i], &any));
+    if (e->prim == &kn_prim_while && params[KN_WHILE_RECORD].kind == KN_P_NONE) {
+        kn_param *most = &params[KN_WHILE_MAX_TRIPS];
+        if (most->kind != KN_P_INT && p->plan->max_trips >= 0) *most = KN_INT(p->plan->max_trips);
+        if (most->kind == KN_P_INT) params[KN_WHILE_RECORD] = KN_TEXT(p->plan->record), any = true;
+    }
+    if (any) *out = params;
+    return KILN_OK;
+}
+
+static bool is_long(const planner *p, const kn_eqn *e)
+{
+    return p->plan->segments && e->prim == &kn_prim_scan && kn_scan_parts_of(e).length >= LEAST_TRIPS;
+}
+
+static kiln_status rebuild(planner *p, const kn_jaxpr *j, const kn_param *const *params, const kn_jaxpr **out)
+{
+    const kn_rules *r = p->r;
     kn_build b;
     kn_atom *map, *outs = kn_new_atoms(r, j->nout);
     kiln_status s = KILN_OK;
     KILN_TRY_MEM(r->ctx, outs);
     KILN_TRY(kn_open(r, &b, j, &map));
     for (uint32_t k = 0; k < j->neqns; k++) {
-        const kn_eqn *e = &j->eqns[k];
-        if (e->prim != &kn_prim_scan || kn_scan_parts_of(e).length < LEAST_TRIPS) {
-            KILN_TRY(kn_build_copy(&b, j, e, map));
+        kn_eqn e = j->eqns[k];
+        e.params = params[k];
+        if (!is_long(p, &e)) {
+            KILN_TRY(kn_build_copy(&b, j, &e, map));
             continue;
         }
-        loop l = {.r = r, .p = kn_scan_parts_of(e)};
+        loop l = {.r = r, .p = kn_scan_parts_of(&e)};
         l.body = l.p.body;
-        kn_atom *x = kn_new_atoms(r, e->nin), *y = kn_new_atoms(r, e->nout);
+        kn_atom *x = kn_new_atoms(r, e.nin), *y = kn_new_atoms(r, e.nout);
         KILN_TRY_MEM(r->ctx, x && y);
-        for (uint32_t i = 0; i < e->nin; i++) x[i] = kn_build_map(&b, j, e->in[i], map, &s);
+        for (uint32_t i = 0; i < e.nin; i++) x[i] = kn_build_map(&b, j, e.in[i], map, &s);
         KILN_TRY(s);
-        b.scope = e->scope, b.loc = e->loc;
-        KILN_TRY(emit_trips(&l, &b, l.p.length, levels_of(l.p.length, logarithm), x, y));
-        for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = y[i];
+        b.scope = e.scope, b.loc = e.loc;
+        KILN_TRY(emit_trips(&l, &b, l.p.length, levels_of(l.p.length, p->plan->logarithm), x, y));
+        for (uint32_t i = 0; i < e.nout; i++) map[e.out[i]] = y[i];
     }
     for (uint32_t i = 0; i < j->nout; i++) outs[i] = kn_build_map(&b, j, j->out[i], map, &s);
     KILN_TRY(s);
     return kn_build_finish(&b, outs, j->nout, out);
 }
 
-/* ---- while loops ---- */
-
-static void has_body(void *ud, const kn_jaxpr *j)
+static kiln_status plan_body(planner *p, const kn_jaxpr *j, const kn_jaxpr **out)
 {
-    (void)j;
-    *(bool *)ud = true;
-}
-
-static kiln_status bound_param(const kn_rules *r, const kn_param *p, const kn_param *said, kn_param *out, bool *any)
-{
-    *out = *p;
-    if (p->kind == KN_P_JAXPR) {
-        KILN_TRY(kn_bound_loops(r, p->jaxpr, said[0].kind == KN_P_INT ? said[0].i : -1, said[1].text, &out->jaxpr));
-        *any |= out->jaxpr != p->jaxpr;
-        return KILN_OK;
-    }
-    if (p->kind != KN_P_TUPLE && p->kind != KN_P_RECORD) return KILN_OK;
-    kn_param *items = KN_NEWN(&r->prog->arena, kn_param, p->n);
-    KILN_TRY_MEM(r->ctx, items);
-    for (uint32_t i = 0; i < p->n; i++) KILN_TRY(bound_param(r, &p->items[i], said, &items[i], any));
-    out->items = items;
-    return KILN_OK;
-}
-
-/* The parameters of e, with what its loops are said to do; those of e where nothing changes. */
-static kiln_status bound_eqn(const kn_rules *r, const kn_eqn *e, const kn_param *said, const kn_param **out)
-{
+    kn_arena *arena = &p->r->prog->arena;
+    uint32_t seen = kn_map_get(&p->seen, kn_map_address(j));
     bool any = false;
-    kn_param *params = KN_NEWN(&r->prog->arena, kn_param, e->prim->nparams);
-    KILN_TRY_MEM(r->ctx, params);
-    for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(bound_param(r, &e->params[i], said, &params[i], &any));
-    if (e->prim == &kn_prim_while && params[KN_WHILE_RECORD].kind == KN_P_NONE) {
-        kn_param *most = &params[KN_WHILE_MAX_TRIPS];
-        if (most->kind != KN_P_INT) *most = said[0];
-        if (most->kind == KN_P_INT) params[KN_WHILE_RECORD] = said[1], any = true;
-    }
-    *out = any ? params : e->params;
-    return KILN_OK;
-}
-
-kiln_status kn_bound_loops(const kn_rules *r, const kn_jaxpr *j, int64_t max_trips, const char *record, const kn_jaxpr **out)
-{
-    const kn_param said[2] = {max_trips < 0 ? KN_NONE : KN_INT(max_trips), KN_TEXT(record)};
-    kn_eqn *eqns = kn_arena_copy(&r->prog->arena, j->eqns, j->neqns * sizeof *eqns);
-    kn_jaxpr *made = kn_arena_copy(&r->prog->arena, j, sizeof *j);
-    bool any = false;
-    KILN_TRY_MEM(r->ctx, eqns && made);
+    *out = seen ? p->made.v[seen - 1] : j;
+    if (seen) return KILN_OK;
+    const kn_param **params = KN_NEWN(arena, const kn_param *, j->neqns);
+    KILN_TRY_MEM(p->r->ctx, params);
     for (uint32_t k = 0; k < j->neqns; k++) {
-        bool bodies = false;
-        kn_eqn_bodies(&j->eqns[k], has_body, &bodies);
-        if (!bodies) continue;
-        KILN_TRY(bound_eqn(r, &j->eqns[k], said, &eqns[k].params));
-        any |= eqns[k].params != j->eqns[k].params;
+        KILN_TRY(plan_eqn(p, &j->eqns[k], &params[k]));
+        any = any || params[k] != j->eqns[k].params || is_long(p, &j->eqns[k]);
     }
-    made->eqns = eqns;
-    *out = any ? made : j;
+    if (any) KILN_TRY(rebuild(p, j, params, out));
+    KILN_TRY_MEM(p->r->ctx, kn_push(arena, &p->made, *out) && kn_map_put(arena, &p->seen, kn_map_address(j), p->made.n));
     return KILN_OK;
+}
+
+kiln_status kn_plan_loops(const kn_rules *r, const kn_jaxpr *j, const kn_loop_plan *plan, const kn_jaxpr **out)
+{
+    planner p = {.r = r, .plan = plan};
+    return plan_body(&p, j, out);
 }

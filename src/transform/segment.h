@@ -4,12 +4,14 @@
 
 #include "transform/transform.h"
 
-/* The same function with its long scans in checkpointed segments: memory of the way back goes with the root of the number of trips, or
- * with its logarithm, for as many more runs. */
-kiln_status kn_segment_loops(const kn_rules *r, const kn_jaxpr *j, bool logarithm, const kn_jaxpr **out);
+typedef struct kn_loop_plan {
+    bool segments, logarithm; /* long scans run in checkpointed segments: memory of the way back goes with the root of the number of trips,
+                                 or with its logarithm, for as many more runs */
+    int64_t max_trips;        /* of while loops that do not say it themselves, about; -1: not known */
+    const char *record;       /* what their ways back keep, where the number is known */
+} kn_loop_plan;
 
-/* The same function whose while loops, inside of bodies too, are said to make at most so many trips (-1: nothing is said) and to keep this
- * record, where they do not say it themselves. */
-kiln_status kn_bound_loops(const kn_rules *r, const kn_jaxpr *j, int64_t max_trips, const char *record, const kn_jaxpr **out);
+/* The same function with its loops by the plan: those of calls, branches and other loops, too. */
+kiln_status kn_plan_loops(const kn_rules *r, const kn_jaxpr *j, const kn_loop_plan *plan, const kn_jaxpr **out);
 
 #endif

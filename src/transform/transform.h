@@ -26,6 +26,8 @@ kiln_status kn_jacobian(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wr
 kiln_status kn_hessian(const kn_rules *r, const kn_jaxpr *j, const uint32_t *wrt, uint32_t n, const kn_jaxpr **out);
 kiln_status kn_sum_first(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
 kiln_status kn_checkpoint(const kn_rules *r, const kn_jaxpr *j, const char *const *policy, uint32_t n, const kn_jaxpr **out);
+/* Refuses names that no value of the program has; policies and numbers of trips are none. */
+kiln_status kn_checkpoint_named(const kn_rules *r, const kn_jaxpr *j, const char *const *saved, uint32_t n);
 /* Maps over axes[i] of argument i (KN_NO_AXIS: shared by all), which gets `size` lanes; the new axis stands at out_axes[k] of result k
  * (NULL: 0). */
 enum { KN_NO_AXIS = -1 };

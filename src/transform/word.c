@@ -107,6 +107,7 @@ static kiln_status apply_vmap(const kn_rules *r, const kn_jaxpr *j, const word *
 }
 static kiln_status apply_checkpoint(const kn_rules *r, const kn_jaxpr *j, const word *w, const kn_jaxpr **out)
 {
+    KILN_TRY(kn_checkpoint_named(r, j, w->arg, w->n));
     return kn_checkpoint(r, j, w->arg, w->n, out);
 }
 
@@ -172,7 +173,7 @@ static kiln_status split(const kn_rules *r, word *w)
         size_t n = comma ? (size_t)(comma - s) : strlen(s);
         const char *one = kn_arena_textn(arena, s, n);
         KILN_TRY_MEM(r->ctx, one && kn_push(arena, &v, one));
-        if (n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: an argument of %s is empty in '%s'", w->name, w->args);
+        if (n == 0) return kn_fail(r->ctx, KILN_INVALID, "transform: an argument of %s is empty in '%s:%s'", w->name, w->name, w->args);
         s = comma ? comma + 1 : NULL;
     }
     w->arg = v.v;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bits [OPTION...] PROGRAM...: every program at 1 and 2 threads, levels 0 and 2, fused and unfused, for each target that this processor
- * runs, against the interpreter, bit for bit. A PROGRAM is a file, whose inputs are in0.npy, in1.npy, .. beside it or else made up, or
- * prim:NAME:LENGTH:SEED, a sample of a primitive; @FILE names programs a line. Without a program: every primitive.
+ * runs, against the interpreter, bit for bit. A PROGRAM is a file, whose inputs are in0.npy, in1.npy, .. beside it, those of a transform
+ * case or else made up, FILE#WORD, the program after that transformation, or prim:NAME:LENGTH:SEED, a sample of a primitive; @FILE names
+ * programs a line. Without a program: every primitive.
  *   --targets A,B     these targets
  *   --write FILE      notes a hash of what the interpreter gives of each program
  *   --keep DIR TARGET also compiles everything for TARGET into the cache DIR, whether this processor runs it or not
+ *   --some            two of the eight forms, by turns
+ *   --cache DIR       code that is kept there is not made again
  *   --read FILE DIR   on another processor: results against the hashes noted in FILE, code from the cache DIR alone; what the interpreter
  *                     gives is compared, too, where that took no longer than some milliseconds
  * Results of libraries whose bits belong to the machine (docs/numerics.md, 9) are compared on one machine only. For a target that rounds
@@ -20,6 +23,7 @@
 #include "same.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +45,11 @@ static struct {
     const kn_target *targets[KN_N_TARGETS];
     unsigned n_targets;
     FILE *write;
-    const char *keep_dir, *read_dir;
+    const char *keep_dir, *read_dir, *cache_dir;
     const kn_target *keep;
     note *notes;
     size_t n_notes;
+    bool some;
     unsigned programs, compared, failures, skipped, own, apart;
 } suite;
 
@@ -77,6 +82,39 @@ static void fill(kiln_array *a)
     }
 }
 
+/* A number of a transform case; what is no number there is an edge. */
+static double number(const json_t *v)
+{
+    return json_is_number(v) ? json_number_value(v) : json_is_boolean(v) ? json_is_true(v) : 0.5;
+}
+
+/* FILE.json of FILE.jaxpr: its i-th input, where the type is this one and all of it is written out. */
+static bool case_input(const json_t *inputs, uint32_t i, kiln_array *a)
+{
+    const json_t *data = json_object_get(json_array_get(inputs, i), "data");
+    kiln_dtype d = a->type.dtype;
+    int64_t n = kiln_type_size(a->type);
+    if (!data || (int64_t)json_array_size(data) != n) return false;
+    for (int64_t k = 0; k < n; k++) {
+        const json_t *v = json_array_get(data, (size_t)k);
+        char kind = kiln_dtype_kind(d);
+        kn_scalar s = {.f = number(v)};
+        if (kind == 'c') s = (kn_scalar){.c = {number(json_array_get(v, 0)), number(json_array_get(v, 1))}};
+        else if (kind == 'b') s = (kn_scalar){.b = s.f != 0};
+        else if (kind != 'f') s = (kn_scalar){.i = (int64_t)s.f};
+        kn_scalar_store(d, a->data, k, s);
+    }
+    return true;
+}
+
+static json_t *case_of(const char *path)
+{
+    char file[4200];
+    const char *end = strrchr(path, '.');
+    snprintf(file, sizeof file, "%.*s.json", end ? (int)(end - path) : 0, path);
+    return json_load_file(file, 0, NULL);
+}
+
 static kiln_status recorded_input(kiln_ctx *ctx, const char *path, uint32_t i, kiln_array **out)
 {
     char file[4200];
@@ -86,23 +124,40 @@ static kiln_status recorded_input(kiln_ctx *ctx, const char *path, uint32_t i, k
     return access(file, R_OK) == 0 ? kiln_array_load(ctx, file, out) : KILN_NOTFOUND;
 }
 
-static kiln_status read_file(kiln_ctx *ctx, const char *path, subject *s)
+static kiln_status inputs_of(kiln_ctx *ctx, const char *path, const json_t *known, subject *s)
 {
-    kiln_status status = kiln_prog_load(ctx, path, &s->p);
-    if (status != KILN_OK) return status;
-    s->nin = kiln_prog_n_inputs(s->p);
-    if (s->nin > MOST) return KILN_UNSUPPORTED;
-    for (uint32_t i = 0; i < s->nin; i++) {
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < s->nin && status == KILN_OK; i++) {
         kiln_type t = kiln_prog_input_type(s->p, i);
         status = recorded_input(ctx, path, i, &s->in[i]);
         if (status == KILN_OK && kiln_type_equal(s->in[i]->type, t)) continue;
         kiln_array_release(s->in[i]);
         s->in[i] = NULL;
         status = kiln_array_create(ctx, t, &s->in[i]);
-        if (status != KILN_OK) return status;
-        fill(s->in[i]);
+        if (status == KILN_OK && !case_input(known, i, s->in[i])) fill(s->in[i]);
     }
-    return KILN_OK;
+    return status;
+}
+
+static kiln_status read_file(kiln_ctx *ctx, const char *name, subject *s)
+{
+    char path[4096];
+    const char *word = strchr(name, '#');
+    snprintf(path, sizeof path, "%.*s", word ? (int)(word - name) : (int)strlen(name), name);
+    kiln_status status = kiln_prog_load(ctx, path, &s->p);
+    if (status == KILN_OK && word) {
+        kiln_prog *plain = s->p;
+        s->p = NULL;
+        status = kiln_prog_transform(ctx, plain, word + 1, NULL, 0, &s->p);
+        kiln_prog_release(plain);
+    }
+    if (status != KILN_OK) return status;
+    s->nin = kiln_prog_n_inputs(s->p);
+    if (s->nin > MOST) return KILN_UNSUPPORTED;
+    json_t *d = case_of(path);
+    status = inputs_of(ctx, path, json_object_get(d, "inputs"), s);
+    json_decref(d);
+    return status;
 }
 
 /* prim:NAME:LENGTH:SEED; KILN_UNSUPPORTED, KILN_DTYPE: there is none. */
@@ -205,6 +260,8 @@ typedef struct form {
 } form;
 
 enum { FORMS = 8 };
+/* Is the i-th form of the program at hand left out? The first one of all, which others are compared with, never is. */
+static bool left_out(int i) { return suite.some && i != 0 && i != 1 + (int)(suite.programs % (FORMS - 1)); }
 static form form_of(const kn_target *t, int i) { return (form){t, i & 1 ? 2 : 0, (i & 2) == 0, i & 4 ? 2 : 1}; }
 
 static kiln_compile_opts options_of(kiln_ctx *ctx, form f)
@@ -264,6 +321,7 @@ static void compare_target(kiln_ctx *ctx, const subject *s, const kn_target *t, 
         kiln_array *got[MOST] = {NULL};
         char why[600];
         form f = form_of(t, i);
+        if (left_out(i)) continue;
         bool ok = run(ctx, s, f, got, why, sizeof why);
         if (ok && apart && i == 0) {
             memcpy(first, got, sizeof first);
@@ -283,12 +341,13 @@ static void keep_code(kiln_ctx *ctx, const subject *s)
 {
     for (int i = 0; i < FORMS; i++) {
         form f = form_of(suite.keep, i);
+        if (left_out(i)) continue;
         kiln_compile_opts o = options_of(ctx, f);
         if (kiln_cache_warm(ctx, suite.keep_dir, (const kiln_prog *const[]){s->p}, 1, &o) == KILN_OK) continue;
         complain(s, &f, kiln_ctx_error(ctx)->message);
         break;
     }
-    if (kiln_cache_enable(ctx, "none") != KILN_OK) suite.failures++;
+    if (kiln_cache_enable(ctx, suite.cache_dir) != KILN_OK) suite.failures++;
 }
 
 static void check_here(kiln_ctx *ctx, const subject *s)
@@ -332,7 +391,7 @@ static void check_there(kiln_ctx *ctx, const subject *s)
     for (int i = -1; i < FORMS; i++) {
         kiln_array *got[MOST] = {NULL};
         form f = form_of(suite.targets[0], i < 0 ? 0 : i);
-        if (i < 0 && n->ms > quick_ms) continue;
+        if (i < 0 ? n->ms > quick_ms : left_out(i)) continue;
         uint64_t misses = ctx->cache.counts.misses;
         bool ok = i < 0 ? kiln_prog_eval(ctx, s->p, s->in, got) == KILN_OK : run(ctx, s, f, got, why, sizeof why);
         if (!ok && i < 0) snprintf(why, sizeof why, "interpreted: %s", kiln_ctx_error(ctx)->message);
@@ -425,6 +484,7 @@ static int pick_targets(char *names)
 static int options(int argc, char **argv, int *first)
 {
     int i = 1, code = 0;
+    suite.cache_dir = "none";
     for (int k = 0; k < KN_N_TARGETS; k++)
         if (kn_cpu_runs(&kn_targets[k])) suite.targets[suite.n_targets++] = &kn_targets[k];
     for (; i < argc && strncmp(argv[i], "--", 2) == 0 && code == 0; i++) {
@@ -435,9 +495,13 @@ static int options(int argc, char **argv, int *first)
             suite.keep_dir = argv[++i];
             suite.keep = kn_target_find(argv[++i]);
             if (!suite.keep) code = 2;
+        } else if (strcmp(argv[i], "--some") == 0) {
+            suite.some = true;
+        } else if (strcmp(argv[i], "--cache") == 0 && left >= 1) {
+            suite.cache_dir = argv[++i];
         } else if (strcmp(argv[i], "--read") == 0 && left >= 2) {
             code = read_notes(argv[++i]);
-            suite.read_dir = argv[++i];
+            suite.read_dir = suite.cache_dir = argv[++i];
         } else {
             fprintf(stderr, "what is %s?\n", argv[i]);
             code = 2;
@@ -454,7 +518,7 @@ int main(int argc, char **argv)
     if (code) return code;
     struct sigaction a = {.sa_handler = alarmed};
     sigaction(SIGALRM, &a, NULL);
-    if (kiln_ctx_create(NULL, &ctx) != KILN_OK || kiln_cache_enable(ctx, suite.read_dir ? suite.read_dir : "none") != KILN_OK) return 3;
+    if (kiln_ctx_create(NULL, &ctx) != KILN_OK || kiln_cache_enable(ctx, suite.cache_dir) != KILN_OK) return 3;
     if (first == argc) every_primitive(ctx);
     for (int i = first; i < argc && code == 0; i++) {
         if (argv[i][0] == '@') code = from_list(ctx, argv[i] + 1);

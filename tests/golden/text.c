@@ -113,6 +113,33 @@ static void cases_at_all_widths(void **state)
     assert_true(printed >= 300);
 }
 
+/* Printed in the other dialect, which leaves out the types of literals, a program reads back as itself. */
+static void cases_in_both_dialects(void **state)
+{
+    static const char folder[] = KILN_CASES "/transforms";
+    kiln_ctx *ctx = *state;
+    char *names[512];
+    need_cases(folder);
+    size_t n = list(folder, ".jaxpr", names);
+    for (size_t i = 0; i < n; i++) {
+        char path[1024];
+        kiln_prog *p, *q, *r;
+        kn_text old, again;
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_ok(ctx, kiln_prog_load(ctx, path, &p));
+        kn_text_init(&old, &ctx->alloc), kn_text_init(&again, &ctx->alloc);
+        assert_ok(ctx, kn_print_jaxpr(ctx, p->main, (kn_print_style){.width = 80, .old = true}, &old));
+        assert_ok(ctx, kiln_prog_parse(ctx, old.s, old.n, names[i], &q));
+        assert_ok(ctx, kn_print_jaxpr(ctx, q->main, (kn_print_style){.width = 80}, &again));
+        assert_ok(ctx, kiln_prog_parse(ctx, again.s, again.n, names[i], &r));
+        if (!kn_jaxpr_equal(p->main, q->main) || !kn_jaxpr_equal(p->main, r->main)) fail_msg("%s reads otherwise from the old dialect:\n%s", names[i], old.s);
+        kn_text_fini(&old), kn_text_fini(&again);
+        kiln_prog_release(p), kiln_prog_release(q), kiln_prog_release(r);
+        free(names[i]);
+    }
+    assert_true(n >= 100);
+}
+
 static void cases_refuse(void **state)
 {
     static const char folder[] = KILN_CASES "/transforms/text";
@@ -143,7 +170,7 @@ int main(void)
         cmocka_unit_test(own_samples),
         cmocka_unit_test(cases_print),
         cmocka_unit_test(cases_at_all_widths),
-        cmocka_unit_test(cases_refuse),
+        cmocka_unit_test(cases_in_both_dialects), cmocka_unit_test(cases_refuse),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -80,7 +80,8 @@ static void test_rules(void **state)
         if (p->flags & KN_TRANSIENT) continue;
         bool base = p->loop != KN_LOOP_NONE;
         if (!(p->eval || p->lower)) fail_msg("%s can neither be evaluated nor lowered", p->name);
-        if (base == (p->lower != NULL)) fail_msg("%s must be either a composite or have a loop kind", p->name);
+        if (!p->stays && base == (p->lower != NULL)) fail_msg("%s must be either a composite or have a loop kind", p->name);
+        if (p->stays && (!base || !p->lower)) fail_msg("%s: what stays sometimes has both a lowering and a loop kind", p->name);
         if (((p->flags & KN_LEVEL_TRACED) != 0) != (p->lower != NULL)) fail_msg("%s: composites, and only they, vanish by lowering", p->name);
         if ((p->loop == KN_LOOP_ELEMENT) != (p->element != NULL)) fail_msg("%s: element rule and loop kind disagree", p->name);
     }

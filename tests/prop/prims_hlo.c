@@ -84,14 +84,6 @@ static void look(void *ud, const kn_jaxpr *j)
 
 static uint32_t n_samples, n_kept;
 
-/* Does HLO text write a form that it cannot hold? A body that is handed a value from around. */
-static bool captures(const sample *s)
-{
-    const kn_eqn *e = &s->p->main->eqns[s->p->main->neqns ? s->p->main->neqns - 1 : 0];
-    const kn_param *n = s->p->main->neqns ? kn_param_of(e, "num_consts") : NULL;
-    return n && strcmp(e->prim->name, "scan") != 0 && (n->kind == KN_P_INTS || n->kind == KN_P_TUPLE || (n->kind == KN_P_INT && n->i > 0));
-}
-
 static void through(kiln_ctx *ctx, sample *s, form f, search *kept)
 {
     kn_text first = print(ctx, s->p, f);
@@ -118,7 +110,7 @@ static void one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts)
     s.nout = kiln_prog_n_outputs(s.p);
     search kept = {prim, false}, ignored = {prim, false};
     through(ctx, &s, STABLEHLO, &kept);
-    if (!captures(&s)) through(ctx, &s, opts->seed % 2 ? HLO : HLO_OPTIMISED, &ignored);
+    through(ctx, &s, opts->seed % 2 ? HLO : HLO_OPTIMISED, &ignored);
     n_samples++;
     n_kept += kept.found;
     sample_free(&s);

@@ -20,6 +20,16 @@ grep -q 'libkiln-llvm' "$work/opened" || fail "a cold start opens no code genera
 opened "$KILN" run "$graph" --steps 20 -o "$work/warm.npz" || fail "warm: $(cat "$work/err")"
 grep -qi 'kiln-llvm\|libLLVM\|lapack\|fftw\|blas' "$work/opened" && fail "a warm start opens $(grep -io 'file=[^ ]*\(llvm\|lapack\|fftw\|blas\)[^ ]*' "$work/opened" | sort -u | tr '\n' ' ')"
 cmp "$work/cold.npz" "$work/warm.npz" || fail "other results"
+
+# The same by the system's account, where processes may be traced: no file of theirs is opened or even looked for.
+if strace -o "$work/traced" true 2> /dev/null; then
+    strace -f -e trace=%file -o "$work/traced" "$KILN" run "$graph" --steps 20 -o "$work/traced.npz" > /dev/null || fail "traced"
+    grep -q '\.cache/kiln/.*\.kiln' "$work/traced" || fail "the trace shows no entry of the cache"
+    grep -qi 'kiln-llvm\|libLLVM\|lapack\|fftw\|blas' "$work/traced" && fail "a warm start touches $(grep -i 'llvm\|lapack\|fftw\|blas' "$work/traced" | head -3)"
+    cmp "$work/cold.npz" "$work/traced.npz" || fail "other results"
+else
+    echo "strace is not here: what is opened is known from the dynamic linker alone"
+fi
 [ -n "$(ls "$HOME/.cache/kiln"/*.kiln)" ] || fail "nothing in ~/.cache/kiln"
 
 # Even where there is no code generator to open: it is beside the command, so the command goes elsewhere.

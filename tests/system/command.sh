@@ -98,7 +98,7 @@ run 0 show f.jaxpr --width=20; says "reduce_sum["
 run 0 show f.jaxpr --signature; says "input 0 f64[3] a"; says "output 1 f64[]"
 run 0 show f.jaxpr --ops; says "1 reduce_sum"
 for stage in traced lowered optimised loops llvm asm; do run 0 show f.jaxpr --stage $stage; check test -s out; silent; done
-run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --copies; says "copies: 0 in loops, 1 outside"; says "reduce_sum reads it afterwards"; silent
+run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --copies; says "copies: 0 in loops, 1 outside"; says "sub reads it afterwards"; silent
 run 0 show "$KILN_SOURCE/examples/programs/before_and_after.jaxpr" --stage loops --copies; says "copies: 0 in loops"
 run 2 show f.jaxpr --stage llvm --copies; complains "--copies belongs to --stage loops"
 run 2 show f.jaxpr --copies --format hlo; complains "--copies belongs to --stage loops"
@@ -175,10 +175,41 @@ run 2 eval f.jaxpr 'f99[3]:1,2,3' 'f64[]:1'; complains "no element type 'f99'"
 echo '{ lambda ; a:f8_e4m3fn[2] b:i4[2]. let in (a, b) }' > narrow.jaxpr
 run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' -o narrow.npz
 run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' --expect narrow.npz
+run 0 eval narrow.jaxpr 'f8_e4m3fn[2]:1.5,-0.25' 'i4[2]:-8,7' -o narrow/
+run 0 eval narrow.jaxpr narrow/out0.npy narrow/out1.npy --expect narrow.npz
+printf "\\223NUMPY\\1\\0v\\0{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }%60s\\n\\10\\7" '' > low.npy # without the sign in the upper bits
+run 0 eval narrow.jaxpr narrow/out0.npy low.npy --expect narrow.npz
 run 2 eval f.jaxpr r.npz; complains "no array 'a'"
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --time --json t.json; says "median"; holds t.json
 check grep -q '"compile_ms"' t.json
 run 0 eval f.jaxpr 'f64[3]:1' 'f64[]:2' --dump d; holds d/001-eval-1.traced.jaxpr; check test "$(ls d | wc -l)" -ge 5
+
+# two programs, dialects, rewrites
+printf '{ lambda ; a:f32[3] b:f32[3]. let\n    c:f32[3] = mul a b\n    d:f32[3] = add c 1.0:f32[]\n    e:f32[3] = sub d 0.0:f32[]\n    f:f32[3] = mul e c\n  in (f,) }\n' > one.jaxpr
+sed 's/add c 1.0/sub c 1.0/; s/f:f32\[3\] = mul e c/z:f32[3] = neg c; f:f32[3] = mul e z/' one.jaxpr > two.jaxpr
+sed 's/\bc\b/other/g' one.jaxpr > renamed.jaxpr
+run 1 show one.jaxpr --diff two.jaxpr; says "-  d:f32[3] = add c 1.0"; says "+  d:f32[3] = sub c 1.0"; says "+  f:f32[3] = neg c"; says "   e:f32[3] = sub d"
+run 0 show one.jaxpr --diff renamed.jaxpr; check test ! -s out
+run 1 show one.jaxpr --diff two.jaxpr --stage loops; says "= add f32"
+run 1 show one.jaxpr --diff two.jaxpr --format stablehlo; says "stablehlo.negate"
+run 2 show one.jaxpr --diff nosuch.jaxpr; complains "cannot open 'nosuch.jaxpr'"
+run 2 show one.jaxpr --diff two.jaxpr --ops; complains "ops does not go with it"
+run 2 show one.jaxpr --diff two.jaxpr --format svg; complains "diff compares programs"
+run 0 show one.jaxpr --rules; says "1 simplify: x - 0.0 = x"; says "one.jaxpr:4:5: sub"
+run 2 show one.jaxpr --rules --stage traced; complains "rules belongs to"
+run 0 show one.jaxpr --dialect old -o one.old.jaxpr; check grep -q "add c 1.0$" one.old.jaxpr
+run 0 show one.old.jaxpr --dialect new -o one.new.jaxpr; check cmp one.new.jaxpr one.jaxpr
+run 0 show one.old.jaxpr; says "add c 1.0"
+run 2 show one.jaxpr --dialect older; complains "older"
+run 2 show one.jaxpr --dialect old --format hlo; complains "dialect is that of jaxprs"
+
+# one clear error each
+run 2 show one.jaxpr -o ''; complains "-o needs a value: FILE"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --threads 99999999999999999999; complains "at most 63 bits"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform ''; complains "--transform needs a value"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform linearize:0,0; complains "linearize: operand 0 stands behind operand 0"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform checkpoint:nosuch; complains "no value of the program is called 'nosuch'"
+run 2 eval one.jaxpr 'f32[3]:1' 'f32[3]:2' --transform checkpoint:; complains "empty in 'checkpoint:'"
 
 # counts and graphs
 run 0 counts f.jaxpr --write counts.json; check test ! -s out; holds counts.json

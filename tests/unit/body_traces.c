@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often bodies are traced: each once, and not again when what it gives does not fit. */
 #include "kiln/trace.h"
+#include "kiln/transform.h"
 #include "testing.h"
 
 typedef struct seen {
@@ -233,8 +234,36 @@ static void checkpoint(void **state)
     kiln_prog_release(p);
 }
 
+/* Whichever allocation fails, that is said and nothing leaks; of loops from numbers, and of ways back with a record. */
+static void no_memory(void **state)
+{
+    (void)state;
+    for (int k = 1, failed = 1; failed; k++) {
+        kiln_ctx *ctx = test_ctx_failing(k);
+        kiln_trace *t;
+        kiln_prog *p = NULL, *q = NULL;
+        seen s = {0};
+        if (!ctx) continue;
+        kiln_status status = kiln_trace_begin(ctx, &t);
+        if (status == KILN_OK) {
+            kiln_val out[2], one[2] = {kiln_num(t, 1), kiln_num(t, 0)}, n;
+            s.x = kiln_input(t, "x", KILN_SCALAR(KILN_F32));
+            n = kiln_input(t, "n", KILN_SCALAR(KILN_I32));
+            kiln_fori(t, kiln_num(t, 1), n, counted, &s, one, 2, (&(kiln_loop_opts){sizeof(kiln_loop_opts), 50, "log"}), out);
+            kiln_output(t, "y", out[0]);
+            status = kiln_trace_finish(t, &p);
+        }
+        if (status == KILN_OK) status = kiln_prog_transform(ctx, p, "grad:0(checkpoint:root,20)", NULL, 0, &q);
+        failed = test_ctx_failed(ctx);
+        assert_int_equal(status, failed ? KILN_NOMEM : KILN_OK);
+        kiln_prog_release(q);
+        kiln_prog_release(p);
+        test_ctx_release(ctx);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(loops), cmocka_unit_test(numbers), cmocka_unit_test(no_type), cmocka_unit_test(refused), cmocka_unit_test(branches), cmocka_unit_test(checkpoint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loops), cmocka_unit_test(numbers), cmocka_unit_test(no_type), cmocka_unit_test(no_memory), cmocka_unit_test(refused), cmocka_unit_test(branches), cmocka_unit_test(checkpoint)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

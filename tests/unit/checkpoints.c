@@ -82,6 +82,36 @@ static void scans(void **state)
     }
 }
 
+/* Loops inside of calls, branches and loops run in segments too, and what is shared stays shared. */
+static void inside(void **state)
+{
+    static const struct {
+        const char *what, *before, *after;
+        bool twice;
+    } forms[] = {{"jit", "jit[name=f jaxpr=", "] x", false}, {"cond", "cond[branches=(", ")] 1:i32[] x", true},
+                 {"scan", "scan[jaxpr=", " length=2 num_carry=1 num_consts=0 reverse=False unroll=1] x", false},
+                 {"while", "while[body_jaxpr=", " body_nconsts=0 cond_jaxpr={ lambda ; c:f64[200]. let a:f64[] = reduce_sum[axes=(0,) out_sharding=None] c; p:bool[] = gt a 60.0:f64[] in (p,) } cond_nconsts=0] x", false}};
+    const char *body = "{ lambda ; c:f64[200]. let y:f64[200] = scan[jaxpr={ lambda ; c:f64[200]. let a:f64[200] = sin c; b:f64[200] = mul a 1.01:f64[] in (b,) }\n"
+                       "      length=500 num_carry=1 num_consts=0 reverse=False unroll=1] c in (y,) }";
+    kiln_ctx *ctx = *state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char text[4096];
+        kiln_prog *p;
+        kiln_array *in, *want[MOST];
+        snprintf(text, sizeof text, "{ lambda ; x:f64[200]. let y:f64[200] = %s%s %s%s; s:f64[] = reduce_sum[axes=(0,) out_sharding=None] y in (s,) }", forms[i].before, body,
+                 forms[i].twice ? body : "", forms[i].after);
+        assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+        in = numbers(ctx, kiln_prog_input_type(p, 0), 1);
+        double one = 200 * 8, all = run(ctx, p, "value_and_grad:0", &in, want, true);
+        double root = run(ctx, p, "value_and_grad:0(checkpoint)", &in, want, false), least = run(ctx, p, "value_and_grad:0(checkpoint:log)", &in, want, false);
+        if (all < 500 * one || root > 200 * one || least > root)
+            fail_msg("%s: %.0f states, %.0f, %.0f", forms[i].what, all / one, root / one, least / one);
+        kiln_array_release(in);
+        for (int k = 0; k < 2; k++) kiln_array_release(want[k]);
+        kiln_prog_release(p);
+    }
+}
+
 /* Memory of a loop without a bound does not depend on its trips; that of what it computes again is the interpreter's business. */
 static void whiles(void **state)
 {
@@ -279,6 +309,6 @@ static void lanes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(whiles), cmocka_unit_test(records), cmocka_unit_test(refused_records), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(inside), cmocka_unit_test(whiles), cmocka_unit_test(records), cmocka_unit_test(refused_records), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -34,6 +34,12 @@ static const char *const programs[] = {
     "{ lambda ; a:" A ". let\n    z:i32[4] = broadcast_in_dim[broadcast_dimensions=() shape=(4,)] 0:i32[]\n"
     "    q:" A " p:i32[4] t:f64[4] = geqp3[use_magma=None] a z\n" UPPER_SQUARES("x", "q", "0") UPPER_SQUARES("y", "a", "9") NEAR("x", "y"),
 
+    "{ lambda ; a:" A ". let\n    q:" A " r:" A " p:i32[4] = qr[full_matrices=False pivoting=True use_magma=None] a\n" MUL("b", "q", "r")
+    "    i:i32[4,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4, 1)] p\n"
+    "    c:" A " = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(0,), collapsed_slice_dims=(1,), start_index_map=(1,), "
+    "operand_batching_dims=(), start_indices_batching_dims=()) fill_value=None indices_are_sorted=False mode=GatherScatterMode.PROMISE_IN_BOUNDS "
+    "slice_sizes=(4, 1) unique_indices=True] a i\n" APART("b", "c", A),
+
     "{ lambda ; a:" A ". let\n    h:" A " t:f64[3] = hessenberg a\n" UPPER_SQUARES("x", "h", "1") UPPER_SQUARES("y", "a", "9") NEAR("x", "y"),
 
     "{ lambda ; a:" A ". let\n    b:" A " = transpose[permutation=(1, 0)] a\n    s:" A " = add a b\n"
@@ -74,7 +80,7 @@ static void test_refused(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"{ lambda ; a:" A ". let t:" A " = schur[compute_schur_vectors=False select_callable=None sort_eig_vals=True] a in (t,) }", "False is"},
+        {"{ lambda ; a:" A ". let t:" A " = schur[compute_schur_vectors=False select_callable=None sort_eig_vals=True] a in (t,) }", "=False is"},
         {"{ lambda ; a:f64[4,3]. let t:f64[4,3] b:f64[2] = hessenberg a in (t, b) }", "needs square matrices"},
         {"{ lambda ; a:f64[0,3]. let t:f64[3] = unstack[axis=0] a in (t,) }", "one at least"},
         {"{ lambda ; a:" A ". let t:f64[8,4] = tile[reps=(2,)] a in (t,) }", "one for each dimension"},

@@ -82,18 +82,13 @@ static void refused(void **state)
         {TOKEN("%0:2 = \"stablehlo.infeed\"(%t) : (!stablehlo.token) -> (" F4 ", !stablehlo.token)"), "host queue", "arguments of @main"},
         {TOKEN("%0 = \"stablehlo.outfeed\"(%a, %t) : (" F4 ", !stablehlo.token) -> !stablehlo.token"), "host queue", "results of @main"},
         {TOKEN("%0:2 = \"stablehlo.recv\"(%t) : (!stablehlo.token) -> (" F4 ", !stablehlo.token)"), "messages between processes", "one device"},
-        {MAIN("%l = stablehlo.constant dense<0.0> : tensor<f32>\n%n = stablehlo.constant dense<4> : tensor<1xi64>\n%0 = stablehlo.rng %l, %l, %n, "
-              "distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> " F4 "\nreturn %0 : " F4),
-         "a generator without a key", "rng_bit_generator"},
+        {UNARY("stablehlo.async_start", ""), "asynchronous operations are not supported", "the operation itself"},
+        {UNARY("chlo.ragged_dot", ""), "a product of ragged groups", "dot_general"},
         {UNARY("vhlo.abs_v1", ""), "the operation vhlo.abs_v1 is not known", "stablehlo-translate"},
         {UNARY("mhlo.erf", ""), "the operation mhlo.erf is not known", "StableHLO"},
         {UNARY("tosa.abs", ""), "the operation tosa.abs is not known", "stablehlo.*"},
         {"module {\n  vhlo.func_v1 @main(%arg0: !vhlo.tensor_v1<4x!vhlo.f32_v1>) {\n  }\n}\n", "VHLO", "as_text"},
         {"\"vhlo.func_v1\"() ({\n}) : () -> ()\n", "VHLO", "stablehlo-translate"},
-        {MAIN("%0 = \"stablehlo.map\"(%a) ({ ^bb0(%x: tensor<f32>):\n%y = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
-              "%z = stablehlo.reshape %y : (tensor<2xf32>) -> tensor<2xf32>\nstablehlo.return %x : tensor<f32>\n}) {dimensions = array<i64: 0>} : (" F4
-              ") -> " F4 "\nreturn %0 : " F4),
-         "inside of map", "elementwise"},
         {"func.func @main(%a: " F4 ") -> " F4 " {\n%0 = call @main(%a) : (" F4 ") -> " F4 "\nreturn %0 : " F4 "\n}\n", "calls itself", "while"},
         {MAIN("%0 = \"stablehlo.transpose\"(%a) {permutation = dense<0> : tensor<?xi64>} : (" F4 ") -> " F4 "\nreturn %a : " F4), "a constant of tensor<?xi64>", "fixed shape"},
         {MAIN("%0 = stablehlo.constant sparse<0, 1.0> : tensor<4xf32>\nreturn %a : " F4), "a sparse constant", "dense"},
@@ -230,6 +225,15 @@ static void hlo_refused(void **state)
         {ENTRY("  ROOT r = (f32[], f32[]) constant((1, 2))\n"), "constants that are tuples"},
         {ENTRY("  ROOT r = f32[<=4] negate(x)\n"), "the dimensions [<=4]"},
         {ENTRY("  ROOT r = f32[4] custom-call(x), custom_call_target=\"no_such_target\"\n"), "@no_such_target is not known"},
+        {"HloModule m, num_partitions=2\n\nENTRY main {\n  ROOT x = f32[4]{0} parameter(0)\n}\n", "made for several partitions"},
+        {"HloModule m, is_scheduled=true, replica_count=16\n\nENTRY main {\n  ROOT x = f32[4]{0} parameter(0)\n}\n", "made for several replicas"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = f32[8]{0} all-gather(x), replica_groups={{0,1}}, dimensions={0}\n}\n", "between several replicas"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = f32[4]{0} all-gather(x), replica_groups=[1,2]<=[2], dimensions={0}\n}\n", "between several replicas"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = f32[4]{0} collective-permute(x), source_target_pairs={{0,1}}\n}\n", "between several replicas"},
+        {"HloModule m\n\nENTRY main {\n  k = token[] after-all()\n  i = (f32[4]{0}, token[]) infeed(k)\n  ROOT r = f32[4]{0} get-tuple-element(i), index=0\n}\n", "host queue"},
+        {"HloModule m\n\nENTRY main {\n  ROOT r = u64[1]{0} rng-get-and-update-state(), delta=1\n}\n", "state of its own"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = s32[2,2]{1,0} bitcast(x)\n}\n", "not both"},
+        {"HloModule m\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT r = (f32[2]{0}, s32[2]{0}) topk(x), k=2, largest=false\n}\n", "largest=true"},
     };
     int bad = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) bad += !is_refused(*state, kn_hlo_text_parse, cases[i].text, cases[i].says, NULL);

@@ -53,6 +53,37 @@ static void reads_numpys_forms(void **state)
     kiln_array_release(a);
 }
 
+/* Numbers of 2 and 4 bits travel as bytes that hold their sign, in both kinds of file and across pieces. */
+static void narrow_signs(void **state)
+{
+    kiln_ctx *ctx = *state;
+    enum { N = 10000 };
+    static const kiln_dtype types[] = {KILN_I2, KILN_I4, KILN_U4};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        kiln_array *a, *b;
+        kiln_npz *z;
+        int64_t dims[1] = {N};
+        const char *path = test_path("narrow.npy"), *archive = test_path("narrow.npz"), *name = "x";
+        int bits = types[k] == KILN_I2 ? 2 : 4, low = types[k] == KILN_U4 ? 0 : -(1 << (bits - 1));
+        assert_ok(ctx, kiln_array_create(ctx, (kiln_type){types[k], 1, dims}, &a));
+        for (int i = 0; i < N; i++) kn_scalar_store(types[k], a->data, i, (kn_scalar){.i = low + i % (1 << bits)});
+        assert_ok(ctx, kiln_array_save(ctx, path, a));
+        assert_ok(ctx, kiln_npz_save(ctx, archive, 1, &name, &a));
+        for (int form = 0; form < 2; form++) {
+            if (form == 0) assert_ok(ctx, kiln_array_load(ctx, path, &b));
+            else {
+                assert_ok(ctx, kiln_npz_open(ctx, archive, &z));
+                assert_ok(ctx, kiln_npz_read(ctx, z, 0, &b));
+                kiln_npz_close(z);
+            }
+            assert_int_equal(kiln_array_type(b).dtype, low ? KILN_I8 : KILN_U8);
+            for (int i = 0; i < N; i++) assert_int_equal(((const int8_t *)kiln_array_read(b))[i], low + i % (1 << bits));
+            kiln_array_release(b);
+        }
+        kiln_array_release(a);
+    }
+}
+
 static void refuses(void **state)
 {
     kiln_ctx *ctx = *state;
@@ -188,7 +219,7 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_numpys_forms), cmocka_unit_test(refuses),         cmocka_unit_test(survives),
+        cmocka_unit_test(reads_numpys_forms), cmocka_unit_test(narrow_signs), cmocka_unit_test(refuses),         cmocka_unit_test(survives),
         cmocka_unit_test(needs_a_file),       cmocka_unit_test(never_half_written), cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -226,7 +226,9 @@ static void scalars_keep_their_bits(void **state)
                                          "1.401298464324817e-45:f32[]", "nan:f32[]", "-inf:f32[]", "9223372036854775807:i64[]",
                                          "-9223372036854775808:i64[]", "18446744073709551615:u64[]", "255:u8[]", "-7:i4[]", "True:bool[]",
                                          "(0.5+nanj):c128[]", "(-0-1.5j):c64[]", "-2j:c64[]", "0.33203125:bf16[]", "65504.0:f16[]",
-                                         "-0.3125:f8_e4m3fn[]", "inf:f8_e5m2[]", "nan:f8_e4m3fnuz[]", "2.0:f8_e8m0fnu[]", "-6.0:f4_e2m1fn[]"};
+                                         "-0.3125:f8_e4m3fn[]", "inf:f8_e5m2[]", "nan:f8_e4m3fnuz[]", "2.0:f8_e8m0fnu[]", "-6.0:f4_e2m1fn[]",
+                                         /* Python numbers, which JAX prints as they were given */
+                                         "1e-05:f32[]", "6.283185307179586:f32[]", "0.01:bf16[]", "16777217.0:f32[]"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         char text[128], want[160];
         snprintf(text, sizeof text, "{ lambda ; . let  in (%s,) }", values[i]);

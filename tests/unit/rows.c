@@ -3,6 +3,7 @@
  * the interpreter at every width of vectors, with inputs donated and not. */
 #include "kiln/exec.h"
 #include "kiln/transform.h"
+#include "loop/loop.h"
 #include "run/stages.h"
 #include "donated.h"
 #include "same.h"
@@ -14,7 +15,7 @@ enum { MOST = 8 };
 
 typedef struct facts {
     uint64_t nests, copies, scratch;
-    unsigned loops, ahead; /* loops: statements of the text, pieces of nests included */
+    unsigned loops, ahead, behind; /* loops: statements of the text, pieces of nests included */
 } facts;
 
 static kiln_prog *made(kiln_ctx *ctx, const char *text, const char *word)
@@ -75,6 +76,22 @@ static void same_bits(kiln_ctx *ctx, const kiln_prog *p)
     for (uint32_t i = 0; i < nin; i++) kiln_array_release(in[i]);
 }
 
+/* The text of loops is read, and printed as it was. */
+static void read_again(kiln_ctx *ctx, const char *text, size_t n)
+{
+    kn_arena arena;
+    kn_loops *l;
+    char *again;
+    size_t m;
+    kn_arena_init(&arena, &ctx->alloc);
+    assert_ok(ctx, kn_loops_parse(ctx, &arena, text, n, "text", &l));
+    assert_ok(ctx, kn_loops_verify(ctx, l));
+    assert_ok(ctx, kn_loops_print(ctx, l, &again, &m));
+    assert_string_equal(again, text);
+    kiln_text_free(ctx, again, m);
+    kn_arena_fini(&arena);
+}
+
 static facts facts_of(kiln_ctx *ctx, const char *text, const char *word)
 {
     kiln_prog *p = made(ctx, text, word);
@@ -87,7 +104,8 @@ static facts facts_of(kiln_ctx *ctx, const char *text, const char *word)
     assert_ok(ctx, kn_compile_stage(ctx, p, &o, "loops", &loops, &n));
     assert_ok(ctx, kiln_compile(ctx, p, &o, &f));
     kiln_exec_info_get(f, &info);
-    facts r = {.nests = info.nests, .copies = info.copies, .loops = times_in(loops, "  loop "), .ahead = times_in(loops, " ahead "), .scratch = info.scratch_bytes};
+    facts r = {.nests = info.nests, .copies = info.copies, .loops = times_in(loops, "  loop "), .ahead = times_in(loops, " ahead "), .behind = times_in(loops, " behind "), .scratch = info.scratch_bytes};
+    read_again(ctx, loops, n);
     kiln_text_free(ctx, loops, n);
     kiln_exec_release(f);
     same_bits(ctx, p);
@@ -173,8 +191,16 @@ static void far_rows(void **state)
     facts f = facts_of(*state, text, NULL);
     assert_int_equal(f.nests, 1);
     assert_int_equal(f.ahead, 1);
+    assert_int_equal(f.behind, 0);
     f = facts_of(*state, SCAN("a:f64[100] = sin c  n:f64[100] = mul a k in (n, a)"), NULL);
     assert_int_equal(f.ahead, 0);
+    /* the way back reads the rows from the last to the first */
+    static const char back[] = "{ lambda ; x:f64[256]. let\n"
+                               "    z:f64[256] = scan[jaxpr={ lambda ; c:f64[256]. let a:f64[256] = sin c in (a,) }\n"
+                               "      length=100 num_carry=1 num_consts=0 reverse=False unroll=1] x\n"
+                               "    s:f64[] = reduce_sum[axes=(0,) out_sharding=None] z in (s,) }";
+    f = facts_of(*state, back, "grad:0");
+    assert_int_equal(f.behind, 1);
 }
 
 /* A step that rolls five arrays, each along another axis, behind one another: what is rolled is stored once, and copied to where it
@@ -204,6 +230,31 @@ static void pieces(void **state)
     assert_int_equal(f.loops, 15);
 }
 
+/* Sums of a few elements, a few of them, are scalars: pairwise distances of three points in a loop need neither loops nor memory. */
+static void short_folds(void **state)
+{
+    static const char text[] =
+        "{ lambda ; x:f64[3,2] k:f64[]. let\n"
+        "    y:f64[3,2] = scan[\n"
+        "      jaxpr={ lambda ; k:f64[] c:f64[3,2]. let\n"
+        "          a:f64[3,3,2] = broadcast_in_dim[broadcast_dimensions=(1, 2) shape=(3, 3, 2) sharding=None] c\n"
+        "          b:f64[3,3,2] = broadcast_in_dim[broadcast_dimensions=(0, 2) shape=(3, 3, 2) sharding=None] c\n"
+        "          d:f64[3,3,2] = sub a b  e:f64[3,3,2] = mul d d  r:f64[3,3] = reduce_sum[axes=(2,) out_sharding=None] e\n"
+        "          f:f64[3,3,2] = broadcast_in_dim[broadcast_dimensions=(0, 1) shape=(3, 3, 2) sharding=None] r\n"
+        "          g:f64[3,3,2] = mul d f  h:f64[3,2] = reduce_sum[axes=(1,) out_sharding=None] g  l:f64[3,2] = mul h k\n"
+        "          n:f64[3,2] = add c l in (n,) }\n"
+        "      length=50 num_carry=1 num_consts=1 reverse=False unroll=1\n"
+        "    ] k x\n"
+        "  in (y,) }";
+    facts f = facts_of(*state, text, NULL);
+    assert_int_equal(f.nests, 0);
+    assert_int_equal(f.loops, 0);
+    assert_int_equal(f.scratch, 0);
+    /* a long one is left to vectors */
+    f = facts_of(*state, "{ lambda ; x:f64[3,40]. let a:f64[3,40] = sin x  b:f64[3] = reduce_sum[axes=(1,) out_sharding=None] a in (b,) }", NULL);
+    assert_int_equal(f.nests, 1);
+}
+
 /* An index that is divided and joined again is the index: sums over all dimensions of reshaped views read straight on. */
 static void joined_indices(void **state)
 {
@@ -223,6 +274,49 @@ static void joined_indices(void **state)
     kiln_text_free(ctx, loops, n);
     same_bits(ctx, p);
     kiln_prog_release(p);
+}
+
+/* A loop that makes each element from the one before. */
+#define LINE(BODY, START, LIMIT) \
+    "{ lambda ; x:f64[300] s:i32[]. let\n" \
+    "    _:i32[] y:f64[300] = while[cond_nconsts=0 body_nconsts=0\n" \
+    "      cond_jaxpr={ lambda ; k:i32[] a:f64[300]. let p:bool[] = lt k " LIMIT ":i32[] in (p,) }\n" \
+    "      body_jaxpr={ lambda ; k:i32[] a:f64[300]. let n:i32[] = add k 1:i32[]\n" BODY " in (n, b) }\n" \
+    "    ] " START " x in (y,) }"
+
+/* What one trip stores and the next one loads stays in a register: the array is loaded from once, before the loop. */
+static void carried_elements(void **state)
+{
+    static const char take[] = "d:f64[1] = dynamic_slice[slice_sizes=(1,)] a ", half[] = "  h:f64[1] = mul d 0.5:f64[]  e:f64[1] = sin h\n";
+    static const struct {
+        const char *from, *more, *to, *start, *limit;
+        bool carried;
+    } table[] = {
+        {"k", "", "n", "0:i32[]", "299", true},
+        {"k", "", "n", "7:i32[]", "200", true},
+        {"k", "", "k", "0:i32[]", "299", false},   /* another element */
+        {"n", "", "k", "0:i32[]", "298", false},
+        {"k", "", "n", "s", "299", false},         /* who knows where it starts */
+        {"k", "  f:f64[1] = dynamic_slice[slice_sizes=(1,)] a 9:i32[]  e:f64[1] = add f h", "n", "0:i32[]", "299", false}, /* two loads */
+        {"k", "", "n", "-3:i32[]", "299", true},   /* clamped alike */
+    };
+    kiln_ctx *ctx = *state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char body[512], text[2048], *loops;
+        size_t n;
+        const char *hold = *table[i].more ? "  h:f64[1] = mul d 0.5:f64[]" : half;
+        snprintf(body, sizeof body, "%s%s%s%s  b:f64[300] = dynamic_update_slice a e %s", take, table[i].from, hold, table[i].more, table[i].to);
+        snprintf(text, sizeof text, LINE("%s", "%s", "%s"), table[i].limit, body, table[i].start);
+        kiln_prog *p = made(ctx, text, NULL);
+        assert_ok(ctx, kn_compile_stage(ctx, p, NULL, "loops", &loops, &n));
+        const char *body_at = strstr(loops, "} do ");
+        assert_non_null(body_at);
+        if (table[i].carried != !strstr(body_at, "= out0[")) fail_msg("case %zu:\n%s", i, loops);
+        read_again(ctx, loops, n);
+        kiln_text_free(ctx, loops, n);
+        same_bits(ctx, p);
+        kiln_prog_release(p);
+    }
 }
 
 /* The gradient of a rod's steps, its conductivity a number: two nests a step forward and backward together, and the sum. */
@@ -296,8 +390,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),   cmocka_unit_test(other_rows),     cmocka_unit_test(far_rows),
-        cmocka_unit_test(pieces), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
+        cmocka_unit_test(pieces), cmocka_unit_test(short_folds), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
         cmocka_unit_test(rolled),
+        cmocka_unit_test(carried_elements),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is handed to LLVM, counted: instructions for its slow selector at level 0, functions of equal nests, and how code grows with the
+ * program. A clock is not read. */
+#include "kiln/exec.h"
+#include "run/stages.h"
+#include "same.h"
+#include "testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct code {
+    unsigned lines, functions, longest; /* of IR; lines of the longest function */
+    long slow;                          /* instructions for the slow selector, -1: not said */
+} code;
+
+static kiln_prog *parsed(kiln_ctx *ctx, const char *text)
+{
+    kiln_prog *p;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    return p;
+}
+
+static code code_of(kiln_ctx *ctx, const kiln_prog *p, int tier)
+{
+    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+    char *text;
+    size_t n;
+    code c = {.slow = -1};
+    o.tier = tier;
+    o.target = "x86-64-v3";
+    assert_ok(ctx, kn_compile_stage(ctx, p, &o, "llvm", &text, &n));
+    unsigned inside = 0;
+    for (const char *s = text; *s; s = strchr(s, '\n') + 1) {
+        c.lines++, inside++;
+        if (strncmp(s, "define", 6) == 0) c.functions++, inside = 0;
+        if (*s == '}' && inside > c.longest) c.longest = inside;
+        if (strncmp(s, "; slow selector: ", 17) == 0) c.slow = strtol(s + 17, NULL, 10);
+    }
+    kiln_text_free(ctx, text, n);
+    return c;
+}
+
+/* The floating-point mode is read and set by calls that the fast selector does not know. */
+enum { FRAME = 3 };
+
+static void test_elementwise_code_is_fast(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kiln_prog *p = parsed(ctx, "{ lambda ; a:f32[1024] b:f32[1024]. let\n"
+                               "    c:f32[1024] = mul a 2.0:f32[]\n"
+                               "    d:f32[1024] = add c 1.5:f32[]\n"
+                               "    e:f32[1024] = neg d\n"
+                               "    f:f32[1024] = div e b\n"
+                               "  in (f,) }");
+    assert_int_equal(code_of(ctx, p, 0).slow, FRAME);
+    assert_int_equal(code_of(ctx, p, 2).slow, -1);
+    kiln_prog_release(p);
+}
+
+/* Scalars of which vectors are made: the fast selector gets all but what spreads them over lanes. */
+static void test_scalars_before_vectors_are_fast(void **state)
+{
+    kiln_ctx *ctx = *state;
+    char text[4000];
+    size_t n = (size_t)snprintf(text, sizeof text, "{ lambda ; a:f64[] b:f64[] v:f64[512]. let\n    x0:f64[] = add a b\n");
+    for (int i = 1; i <= 40; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "    x%d:f64[] = %s x%d %s\n", i, i % 3 ? "mul" : "sub", i - 1, i % 2 ? "a" : "b");
+    snprintf(text + n, sizeof text - n, "    w:f64[512] = mul x40 v\n    y:f64[512] = add w x20\n  in (y,) }");
+    kiln_prog *p = parsed(ctx, text);
+    code c = code_of(ctx, p, 0);
+    assert_true(c.slow >= FRAME && c.slow <= FRAME + 10);
+    assert_true(c.lines > 100);
+    kiln_prog_release(p);
+}
+
+/* Products of matrices in a chain: one function for all, called each time. */
+static kiln_prog *chain(kiln_ctx *ctx, int products)
+{
+    char text[4000];
+    size_t n = (size_t)snprintf(text, sizeof text, "{ lambda ; x0:f32[32,32] w:f32[32,32]. let\n");
+    for (int i = 1; i <= products; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "    x%d:f32[32,32] = dot_general[dimension_numbers=(([1], [0]), ([], [])) out_sharding=None precision=None "
+                              "preferred_element_type=float32] x%d w\n",
+                              i, i - 1);
+    snprintf(text + n, sizeof text - n, "  in (x%d,) }", products);
+    return parsed(ctx, text);
+}
+
+static void test_equal_nests_are_one_function(void **state)
+{
+    kiln_ctx *ctx = *state;
+    for (int tier = 0; tier <= 2; tier += 2) {
+        kiln_prog *one = chain(ctx, 1), *few = chain(ctx, 3), *many = chain(ctx, 12);
+        code a = code_of(ctx, one, tier), b = code_of(ctx, few, tier), c = code_of(ctx, many, tier);
+        assert_int_equal(a.functions, 1);
+        assert_int_equal(b.functions, 2);
+        assert_int_equal(c.functions, 2);
+        assert_true((c.lines - b.lines) / 9 < a.lines / 3); /* one more is a call and its frame */
+        kiln_prog_release(one);
+        kiln_prog_release(few);
+        kiln_prog_release(many);
+    }
+}
+
+/* n equations that depend on one another at small random distances. */
+static kiln_prog *straight(kiln_ctx *ctx, const char *type, unsigned n)
+{
+    static const char *const ops[] = {"add", "mul", "sub", "max"};
+    size_t cap = 100 + (size_t)n * 60, at = 0;
+    char *text = malloc(cap);
+    assert_non_null(text);
+    at += (size_t)snprintf(text, cap, "{ lambda ; x0:%s x1:%s. let\n", type, type);
+    uint64_t seed = 1;
+    for (unsigned i = 2; i < n + 2; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        unsigned back = 1 + (unsigned)(seed >> 40) % (i < 4 ? i : 4);
+        at += (size_t)snprintf(text + at, cap - at, "    x%u:%s = %s x%u x%u\n", i, type, ops[i % 4], i - 1, i - back);
+    }
+    snprintf(text + at, cap - at, "  in (x%u, x%u) }", n + 1, n / 2);
+    kiln_prog *p = parsed(ctx, text);
+    free(text);
+    return p;
+}
+
+static void test_code_grows_with_the_program(void **state)
+{
+    kiln_ctx *ctx = *state;
+    static const char *const types[] = {"f64[]", "f32[8]", "f32[1000]"};
+    enum { LONGEST = 6000 };
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        kiln_prog *small = straight(ctx, types[t], 300), *large = straight(ctx, types[t], 3000);
+        code a = code_of(ctx, small, 0), b = code_of(ctx, large, 0);
+        if (b.lines > 13 * a.lines || b.longest > LONGEST)
+            fail_msg("%s: %u lines and %u at ten times the equations, %u in one function", types[t], a.lines, b.lines, b.longest);
+        kiln_prog_release(small);
+        kiln_prog_release(large);
+    }
+}
+
+/* ---- the values ---- */
+
+static void same_bits(kiln_ctx *ctx, const kiln_prog *p, int tier)
+{
+    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+    kiln_array *in[2], *want[2], *got[2];
+    uint32_t nin = kiln_prog_n_inputs(p), nout = kiln_prog_n_outputs(p);
+    kiln_exec *f;
+    assert_true(nin == 2 && nout <= 2);
+    for (uint32_t k = 0; k < nin; k++) {
+        assert_ok(ctx, kiln_array_create(ctx, kiln_prog_input_type(p, k), &in[k]));
+        for (int64_t i = 0; i < kiln_type_size(in[k]->type); i++)
+            kn_scalar_store(in[k]->type.dtype, in[k]->data, i, (kn_scalar){.f = 0.03 * (double)((i * 7 + 3 * k) % 23) - 0.3});
+    }
+    o.tier = tier;
+    assert_ok(ctx, kiln_prog_eval(ctx, p, in, want));
+    assert_ok(ctx, kiln_compile(ctx, p, &o, &f));
+    assert_ok(ctx, kiln_exec_call(ctx, f, in, got));
+    for (uint32_t k = 0; k < nout; k++) {
+        assert_true(same_array(want[k], got[k], NULL));
+        kiln_array_release(want[k]);
+        kiln_array_release(got[k]);
+    }
+    for (uint32_t k = 0; k < nin; k++) kiln_array_release(in[k]);
+    kiln_exec_release(f);
+}
+
+static void test_pieces_compute_the_same(void **state)
+{
+    kiln_ctx *ctx = *state;
+    static const char *const types[] = {"f64[]", "f32[8]", "f32[100]"};
+    for (int tier = 0; tier <= 2; tier += 2) {
+        kiln_prog *p = chain(ctx, 7);
+        same_bits(ctx, p, tier);
+        kiln_prog_release(p);
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            p = straight(ctx, types[t], 2500);
+            same_bits(ctx, p, tier);
+            kiln_prog_release(p);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elementwise_code_is_fast),    cmocka_unit_test(test_scalars_before_vectors_are_fast),
+        cmocka_unit_test(test_equal_nests_are_one_function), cmocka_unit_test(test_code_grows_with_the_program),
+        cmocka_unit_test(test_pieces_compute_the_same),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
