@@ -80,30 +80,43 @@ static kn_lv from_init(maker *m, const reduction *r, kn_lv v)
 /* body(lo, hi) for each block of O; results from left to right. */
 typedef kn_lv (*block_fn)(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi);
 
-/* The same of steps whose number is given when the program runs: that of numerics 3, made by the code itself. */
-static kn_lv open_blocks(maker *m, const reduction *r, kn_lv *ix, block_fn body)
+/* The blocks of a run, as rt/reduce.h has them: how many, and of how many steps; of a number that is given when the program runs, the code
+ * finds out. */
+typedef struct run_blocks {
+    kn_lv count, size;
+    int64_t most;
+} run_blocks;
+
+static run_blocks blocks_of(maker *m, kn_run o)
 {
     enum { BLOCKS = 64, LEAST = 4096 };
-    kn_lv n = lv_int(m, r->order.o.n), most = lv_int(m, BLOCKS * BLOCKS);
+    if (!m->l->sized || !kn_size_open(o.n)) {
+        int64_t count = (o.n + o.block - 1) / o.block;
+        return (run_blocks){lv_int(m, count), lv_int(m, o.block), count};
+    }
+    kn_lv n = lv_int(m, o.n), most = lv_int(m, BLOCKS * BLOCKS);
     kn_lv parts = lv_sop(m, KN_S_div, KILN_I64, KILN_I64, lv_add(m, n, lv_int(m, BLOCKS * BLOCKS - 1)), most, 0);
     kn_lv size = lv_sop(m, KN_S_max, KILN_I64, KILN_I64, lv_mul(m, parts, lv_int(m, BLOCKS)), lv_int(m, LEAST), 0);
-    kn_lv rounded = lv_sub(m, lv_add(m, n, size), lv_int(m, 1)), s;
-    kn_lv b = open_loop_between(m, lv_int(m, 0), lv_sop(m, KN_S_div, KILN_I64, KILN_I64, rounded, size, 0), 0, BLOCKS, 0, &s);
-    kn_lv total = add_carry(m, s, identity(m, r));
-    kn_lv lo = lv_mul(m, b, size), hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, size), n, 0);
-    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, hi)));
+    kn_lv rounded = lv_sub(m, lv_add(m, n, size), lv_int(m, 1));
+    return (run_blocks){lv_sop(m, KN_S_div, KILN_I64, KILN_I64, rounded, size, 0), size, BLOCKS};
+}
+
+/* Is all of the run one block, whatever n is? */
+static bool one_block(const maker *m, kn_run o) { return o.n <= o.block && !(m->l->sized && kn_size_open(o.n)); }
+
+static kn_lv block_end(maker *m, kn_run o, kn_lv lo, kn_lv size)
+{
+    return lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, size), lv_int(m, o.n), 0);
 }
 
 static kn_lv blocks(maker *m, const reduction *r, kn_lv *ix, block_fn body)
 {
     kn_run o = r->order.o;
-    if (m->l->sized && kn_size_open(o.n)) return open_blocks(m, r, ix, body);
-    if (o.n <= o.block) return body(m, r, ix, lv_int(m, 0), lv_int(m, o.n));
-    kn_lv s, b = open_loop(m, 0, (o.n + o.block - 1) / o.block, 0, &s);
-    kn_lv total = add_carry(m, s, identity(m, r));
-    kn_lv lo = lv_mul(m, b, lv_int(m, o.block));
-    kn_lv hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, o.block)), lv_int(m, o.n), 0);
-    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, hi)));
+    if (one_block(m, o)) return body(m, r, ix, lv_int(m, 0), lv_int(m, o.n));
+    run_blocks k = blocks_of(m, o);
+    kn_lv s, b = open_loop_between(m, lv_int(m, 0), k.count, 0, k.most, 0, &s);
+    kn_lv total = add_carry(m, s, identity(m, r)), lo = lv_mul(m, b, k.size);
+    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, block_end(m, o, lo, k.size))));
 }
 
 static kn_lv block_in_order(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi)
@@ -225,12 +238,12 @@ static void columns_body(maker *m, void *ud, const kn_lv *at)
         kept_index(m, r, kept[i], ix[i]);
         acc[i] = sum[i] = identity(m, r);
     }
-    if (o.n <= o.block) {
+    if (one_block(m, o)) {
         add_rows(m, c, ix, lv_int(m, 0), lv_int(m, o.n), acc);
     } else {
-        kn_lv s, b = open_sides(m, lv_int(m, 0), lv_int(m, (o.n + o.block - 1) / o.block), (o.n + o.block - 1) / o.block, c->sides, acc, &s);
-        kn_lv lo = lv_mul(m, b, lv_int(m, o.block));
-        add_rows(m, c, ix, lo, lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, o.block)), lv_int(m, o.n), 0), sum);
+        run_blocks k = blocks_of(m, o);
+        kn_lv s, b = open_sides(m, lv_int(m, 0), k.count, k.most, c->sides, acc, &s), lo = lv_mul(m, b, k.size);
+        add_rows(m, c, ix, lo, block_end(m, o, lo, k.size), sum);
         for (unsigned i = 0; i < c->sides; i++) acc[i] = accumulate(m, r, acc[i], sum[i]);
         close_sides(m, s, c->sides, acc);
     }
@@ -246,6 +259,7 @@ static bool emit_columns(maker *m, reduction *r, kiln_type y)
 {
     unsigned lanes = m->o.vector_bits / (8 * (unsigned)kiln_dtype_bytes(r->type.dtype));
     bool rows = y.rank > 0 && y.rank < MAX_RANK && r->plain && r->order.has_o && !r->order.has_t && r->order.o.lanes == 1 && r->order.o.n >= LEAST_ROWS;
+    if (m->l->sized && y.rank && kn_size_open(y.dims[y.rank - 1])) return false;
     if (!rows || lanes < 2 || y.dims[y.rank - 1] < 2 * (int64_t)lanes) return false;
     int64_t dims[MAX_RANK + 1], size = y.dims[y.rank - 1], done = 0;
     uint32_t nests = m->l->nests;
