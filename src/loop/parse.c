@@ -674,15 +674,13 @@ static kiln_status block(parser *p, kn_lblock *b)
     return next(p);
 }
 
-/* ---- header ---- */
-
-/* each N: so many more for each of the size that is given when the program runs; else 0. */
+/* ---- header ----
+ * each N: so many more for each of the size that is given when the program runs; else 0. */
 static kiln_status each(parser *p, uint64_t most, size_t *out)
 {
     bool given;
-    *out = 0;
     KILN_TRY(accept(p, "each", &given));
-    return given ? integer(p, most, "a number", out) : KILN_OK;
+    return given ? integer(p, most, "a number", out) : (*out = 0, KILN_OK);
 }
 
 /* slot in0: f32[1000] input 0 */
