@@ -152,7 +152,8 @@ KILN_API kiln_val kiln_item_at(kiln_trace *t, kiln_val a, int64_t k, const char 
 /** Control flow by callbacks. A callback traces one body: it is called exactly once, during the call below. Values of the
  *  enclosing trace may be used inside; they become constants of the body. */
 /** carry: the body receives n_carry values and writes the next ones (same types) to `next`. A carry that begins as a number (kiln_num) takes
- *  the element type of the first value with a type that it meets in the body; until then only elementwise operations take it. */
+ *  the element type of the first value with a type that it meets in the body; until then only elementwise operations take it. Where it meets
+ *  numbers alone it is f32, as a number is to kiln_jit. */
 typedef void (*kiln_body_fn)(kiln_trace *t, void *user, const kiln_val *carry, kiln_val *next);
 typedef kiln_val (*kiln_cond_fn)(kiln_trace *t, void *user, const kiln_val *carry); /**< a bool scalar */
 KILN_API void kiln_while_at(kiln_trace *t, kiln_cond_fn cond, kiln_body_fn body, void *user, const kiln_val *init, uint32_t n_carry,

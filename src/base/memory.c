@@ -159,8 +159,7 @@ bool kn_vec_grow(kn_arena *a, void *pv, uint32_t *cap, uint32_t n, size_t size)
         if (want > UINT32_MAX / 2) return false;
         want *= 2;
     }
-    size_t bytes;
-    void *old, *q = kn_mul_size(want, size, &bytes) ? take(a, bytes) : NULL; /* what is not used yet is not touched */
+    void *old, *q = kn_arena_newn(a, want, size);
     if (!q) return false;
     memcpy(&old, pv, sizeof old);
     if (*cap) memcpy(q, old, (size_t)*cap * size);

@@ -43,7 +43,7 @@ char *kn_arena_printf(kn_arena *a, const char *fmt, ...) __attribute__((format(p
 #define KN_NEWN(arena, T, n) ((T *)kn_arena_newn((arena), (size_t)(n), sizeof(T)))
 void *kn_arena_newn(kn_arena *a, size_t n, size_t size);
 
-/* A growing vector in an arena: struct { T *v; uint32_t n, cap; }, not zeroed beyond n. kn_push is false when out of memory. */
+/* A growing vector in an arena: struct { T *v; uint32_t n, cap; }, zero beyond n until it is used. kn_push is false when out of memory. */
 #define KN_VEC(T)                                                                                  \
     struct {                                                                                       \
         T *v;                                                                                      \

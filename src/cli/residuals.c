@@ -46,7 +46,7 @@ static void why(const kn_residual_line *x, char *text, size_t room)
     case KN_RESIDUAL_BEFORE: snprintf(text, room, "no trip changes it: kept once"); return;
     case KN_RESIDUAL_AGAIN: snprintf(text, room, "computed again, which costs less than to keep %.0f bytes", bytes); return;
     case KN_RESIDUAL_CHECKPOINT: snprintf(text, room, "computed again by a checkpoint, instead of %.0f bytes", bytes); return;
-    case KN_RESIDUAL_SNAPSHOTS: snprintf(text, room, "%lld snapshots: the number of trips is not known", (long long)x->trips); return;
+    case KN_RESIDUAL_SNAPSHOTS: snprintf(text, room, "a record of %lld states: the number of trips is not known", (long long)x->trips); return;
     }
     *text = 0;
 }

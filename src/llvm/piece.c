@@ -90,17 +90,24 @@ static uint64_t hash_statement(const kn_loops *l, kn_lv v, uint64_t h)
     const kn_linst *in = &l->inst.v[v];
     const kn_lregion *r = in->region;
     h = mixed(h, (uint64_t)in->op << 32 | (uint64_t)in->sop << 16 | (uint64_t)in->dtype << 8 | (uint64_t)in->from);
-    if (in->op == KN_L_CONST) h = mixed(h, in->imm.u);
     if (!r) return h;
     h = mixed(h, (uint64_t)r->nblocks << 48 | (uint64_t)r->width << 16 | r->init.n);
     for (uint32_t k = 0; k < r->nblocks; k++) h = hash_block(l, &r->blocks[k], h);
     return h;
 }
 
+/* The statement at *i of the block or behind it; 0: none. Where constants stand says nothing: they are compared where they are used. */
+static kn_lv statement(const kn_loops *l, const kn_lblock *b, uint32_t *i)
+{
+    while (*i < b->inst.n && l->inst.v[b->inst.v[*i]].op == KN_L_CONST) ++*i;
+    return *i < b->inst.n ? b->inst.v[(*i)++] : 0;
+}
+
 static uint64_t hash_block(const kn_loops *l, const kn_lblock *b, uint64_t h)
 {
-    for (uint32_t i = 0; i < b->inst.n; i++) h = hash_statement(l, b->inst.v[i], h);
-    return mixed(h, b->inst.n);
+    uint32_t i = 0, n = 0;
+    for (kn_lv v; (v = statement(l, b, &i)); n++) h = hash_statement(l, v, h);
+    return mixed(h, n);
 }
 
 /* Two nests side by side: what is the first one's is the second one's at the same place. */
@@ -158,9 +165,17 @@ static bool same_statement(pairs *p, kn_lv x, kn_lv y);
 
 static bool same_block(pairs *p, const kn_lblock *x, const kn_lblock *y)
 {
-    if (x->inst.n != y->inst.n || !define_values(p, x->params.v, x->params.n, y->params.v, y->params.n)) return false;
-    for (uint32_t i = 0; i < x->inst.n; i++)
-        if (!same_statement(p, x->inst.v[i], y->inst.v[i])) return false;
+    const kn_loops *l = p->e->l;
+    uint32_t i = 0, k = 0;
+    if (!define_values(p, x->params.v, x->params.n, y->params.v, y->params.n)) return false;
+    for (;;) {
+        kn_lv v = statement(l, x, &i), w = statement(l, y, &k);
+        if (!v || !w) {
+            if (v != w) return false;
+            break;
+        }
+        if (!same_statement(p, v, w)) return false;
+    }
     return same_values(p, x->yields.v, x->yields.n, y->yields.v, y->yields.n);
 }
 
@@ -181,7 +196,6 @@ static bool same_statement(pairs *p, kn_lv x, kn_lv y)
     const kn_linst *a = &p->e->l->inst.v[x], *b = &p->e->l->inst.v[y];
     if (a->op != b->op || a->sop != b->sop || a->dtype != b->dtype || a->from != b->from) return false;
     switch (a->op) {
-    case KN_L_CONST: return same_constant(a, b);
     case KN_L_STORE:
     case KN_L_LOAD:
         if (!same_slot(p, a->slot, b->slot)) return false;

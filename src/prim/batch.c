@@ -137,8 +137,8 @@ RULE(elementwise)
     (void)out_axis;
     kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
     uint32_t rank = kn_out_type(j, e, 0).rank;
-    kn_atom in[8];
-    if (e->nin > 8) return kn_fail(b->ctx, KILN_INTERNAL, "%s has too many operands for its batch rule", e->prim->name);
+    kn_atom few[8], *in = few;
+    if (e->nin > sizeof few / sizeof *few) KILN_TRY_MEM(b->ctx, in = KN_NEWN(&b->prog->arena, kn_atom, e->nin)); /* a polynomial has as many as it likes */
     for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_lanes_beside(&m, i, rank);
     return kn_lanes_emit(&m, e->params, in, y);
 }

@@ -23,7 +23,7 @@ static const kn_param_spec conv_params[] = {
     {"out_sharding", KN_P_NONE, KN_PARAM_OPTIONAL},
     {"padding", KN_P_NONE, 0},
     {"precision", KN_P_NONE, KN_PARAM_OPTIONAL},
-    {"preferred_element_type", KN_P_NONE, KN_PARAM_OPTIONAL},
+    {"preferred_element_type", KN_P_DTYPE, KN_PARAM_OPTIONAL},
     {"rhs_dilation", KN_P_INTS, 0},
     {"window_strides", KN_P_INTS, 0},
 };

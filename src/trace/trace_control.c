@@ -115,7 +115,7 @@ static bool space_for(kiln_trace *t, const char *op, uint32_t own, uint32_t n_in
     return false;
 }
 
-/* Carries that begin as numbers, by what they become. */
+/* Carries that begin as numbers, by what they become; where only numbers meet, f32, which is what kiln_jit makes of numbers. */
 static void settle(kiln_trace *t, const loop_space *s, uint32_t n, kn_site site)
 {
     for (uint32_t i = 0; i < n && !t->failed; i++) {
@@ -124,9 +124,8 @@ static void settle(kiln_trace *t, const loop_space *s, uint32_t n, kn_site site)
     }
     for (uint32_t i = 0; i < n && !t->failed; i++) {
         if (!s->open[i]) continue;
-        if (kn_topen_known(s->open[i])) s->types[i].dtype = kn_topen_dtype(s->open[i]);
-        else kn_tfail(t, KILN_DTYPE, "kiln_scalar, which gives a number a type", site, "%s: carry %u begins as a number without a type, and nothing gives it one",
-                      s->op, i - s->own);
+        kn_topen_close(t, s->open[i], KILN_F32, site);
+        s->types[i].dtype = kn_topen_dtype(s->open[i]);
     }
 }
 

@@ -372,7 +372,6 @@ static void loop(kiln_trace *t, kiln_val init, kiln_cond_fn cond, kiln_body_fn b
 }
 static void while_condition(kiln_trace *t, kiln_val x, kiln_val y, kiln_val n) { (void)y, (void)n; loop(t, x, float_condition, same, NULL, true); }
 static void while_carry(kiln_trace *t, kiln_val x, kiln_val y, kiln_val n) { (void)y, (void)n; loop(t, x, always, other_type, NULL, true); }
-static void while_untyped(kiln_trace *t, kiln_val x, kiln_val y, kiln_val n) { (void)x, (void)y, (void)n; loop(t, kiln_num(t, 1), always, same, NULL, true); }
 static void while_input(kiln_trace *t, kiln_val x, kiln_val y, kiln_val n) { (void)y, (void)n; loop(t, x, always, input_inside, NULL, false); }
 static void while_output(kiln_trace *t, kiln_val x, kiln_val y, kiln_val n) { (void)y, (void)n; loop(t, x, always, output_inside, NULL, false); }
 static void body_value_outside(kiln_trace *t, kiln_val x, kiln_val y, kiln_val n)
@@ -413,7 +412,6 @@ static const misuse misuses[] = {
     {"input 'z' has type f32[-1]", KILN_SHAPE, negative_extent},
     {"while: the condition is f32[3]", KILN_DTYPE, while_condition},
     {"while: carry 0 begins as f32[3] and becomes f64[3]", KILN_SHAPE, while_carry},
-    {"while: carry 0 begins as a number without a type, and nothing gives it one", KILN_DTYPE, while_untyped},
     {"input 'late' inside a body", KILN_INVALID, while_input},
     {"output 'late' inside a body", KILN_INVALID, while_output},
     {"add: operand 2 (f32[3]) belongs to a body that has ended", KILN_INVALID, body_value_outside},
