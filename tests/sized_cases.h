@@ -197,3 +197,32 @@
  "    e:f32[n,3] = abs d\n"
  "    f:c64[4] = reduce_sum[axes=(0,) out_sharding=None] c\n"
  "  in (d, e, f) }", 0},
+{"rows_by_index",
+ "{ lambda ; a:f32[n,8] b:i32[5,1] c:i64[5,1] d:i8[n,1] x:u64[5,1]. let\n"
+ "    e:f32[5,8] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())\n"
+ "      fill_value=None indices_are_sorted=False mode=GatherScatterMode.CLIP slice_sizes=(1, 8) unique_indices=False] a b\n"
+ "    f:f32[5,8] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())\n"
+ "      fill_value=None indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP slice_sizes=(1, 8) unique_indices=False] a b\n"
+ "    g:f32[5,8] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())\n"
+ "      fill_value=None indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP slice_sizes=(1, 8) unique_indices=False] a c\n"
+ "    h:f32[n,8] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())\n"
+ "      fill_value=None indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP slice_sizes=(1, 8) unique_indices=False] a d\n"
+ "    i:f32[5,8] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())\n"
+ "      fill_value=None indices_are_sorted=False mode=GatherScatterMode.CLIP slice_sizes=(1, 8) unique_indices=False] a x\n"
+ "  in (e, f, g, h, i) }", 1},
+{"into_rows",
+ "{ lambda ; a:f32[n,8] b:i32[n,1] c:f32[n,8] d:i64[6,1] e:f32[6,8] x:f32[40,8] y:u64[6,1]. let\n"
+ "    f:f32[n,8] = scatter-add[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())\n"
+ "      indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=() update_jaxpr=None] a b c\n"
+ "    g:f32[n,8] = scatter[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())\n"
+ "      indices_are_sorted=False mode=GatherScatterMode.CLIP unique_indices=False update_consts=() update_jaxpr=None] a d e\n"
+ "    h:f32[40,8] = scatter-add[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())\n"
+ "      indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=() update_jaxpr=None] x b c\n"
+ "    i:f32[n,8] = scatter-mul[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())\n"
+ "      indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=() update_jaxpr=None] a y e\n"
+ "  in (f, g, h, i) }", 1},
+{"first_rows",
+ "{ lambda ; a:f32[n,4]. let\n"
+ "    b:f32[2*n,2] = reshape[dimensions=None new_sizes=(2*n, 2) sharding=None] a\n"
+ "    c:f32[200,2] = slice[limit_indices=(200, 2) start_indices=(0, 0) strides=None] b\n"
+ "  in (c,) }", 100},

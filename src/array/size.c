@@ -25,8 +25,9 @@ bool kn_size_small(int64_t d)
 
 bool kn_type_open(kiln_type t)
 {
+    int64_t a, b;
     for (uint32_t i = 0; i < t.rank; i++)
-        if (kn_size_open(t.dims[i])) return true;
+        if (kn_size_open(t.dims[i]) && kn_size_split(t.dims[i], &a, &b)) return true;
     return false;
 }
 

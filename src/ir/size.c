@@ -88,6 +88,12 @@ kiln_status kn_prog_at(kiln_ctx *ctx, const kn_prog *p, int64_t n, kn_prog **out
     return status;
 }
 
+kiln_status kn_needs_size(kiln_ctx *ctx, const kn_prog *p, const char *who, kn_loc loc, const char *why)
+{
+    kn_place at = {.file = loc.file < p->files.n ? p->files.v[loc.file] : "", .line = (int)loc.line, .column = (int)loc.column};
+    return kn_fail_at(ctx, KILN_UNSUPPORTED, "needs-size", at, "a number in place of n, for which it is compiled", "compile: %s needs the size n: %s", who, why);
+}
+
 kiln_type kn_type_at(kiln_type t, int64_t at, int64_t dims[KN_RANK_LIMIT])
 {
     for (uint32_t i = 0; i < t.rank; i++) dims[i] = kn_size_at(t.dims[i], at);

@@ -18,6 +18,8 @@ kiln_status kn_size_of_arrays(kiln_ctx *ctx, const kiln_type *want, const char *
                               int64_t *n);
 /* The program at size n: no dimension of it is open any more. Errors: of the equation that has no type there, with its place. */
 kiln_status kn_prog_at(kiln_ctx *ctx, const kn_prog *p, int64_t n, kn_prog **out);
+/* A compile that stops: `who`, an operation or the program, would be another one at another size. */
+kiln_status kn_needs_size(kiln_ctx *ctx, const kn_prog *p, const char *who, kn_loc loc, const char *why);
 /* A type where n is `at`, its dims in `dims`. */
 kiln_type kn_type_at(kiln_type t, int64_t at, int64_t dims[KN_RANK_LIMIT]);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of routines on whole arrays: operands are brought into memory, workspace is a slot of scratch. */
-#include "array/size.h"
 #include "loop/maker.h"
 
 uint32_t operand_slot(maker *m, frame *f, kn_atom a)
@@ -35,9 +34,6 @@ void emit_call(maker *m, frame *f, const kn_eqn *e)
     uint32_t *slots = KN_NEWN(m->arena, uint32_t, e->nout + e->nin);
     if (m->status != KILN_OK || !MAKER_TRY_MEM(m, c && slots)) return;
     m->status = kn_call_of(m->ctx, m->arena, f->j, e, &c->call);
-    for (uint32_t i = 0; m->status == KILN_OK && m->l->sized && i < c->call.nout + c->call.nin; i++)
-        if (kn_size_open(c->call.arrays[i].elements))
-            fail_sized(m, e, "its code is made for one");
     for (uint32_t i = 0; i < e->nin && m->status == KILN_OK; i++) slots[e->nout + i] = operand_slot(m, f, e->in[i]);
     for (uint32_t i = 0; i < e->nout && m->status == KILN_OK; i++) slots[i] = slot_for(m, f, e->out[i]);
     c->slots = slots;

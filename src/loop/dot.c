@@ -2,7 +2,6 @@
 /* dot_general in the order of numerics 4: chains of fma in blocks of 256, or lanes where a matrix streams past a vector. */
 #include "loop/product.h"
 
-#include "ir/size.h"
 #include "loop/fold.h"
 
 static bool listed(const int64_t *axes, uint32_t n, uint32_t d)
@@ -57,7 +56,7 @@ kn_lv product_step(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc)
 
 kn_lv product_zero(maker *m, const product *p) { return lv_const(m, p->order.accumulator, kn_reduce_identity(KN_S_add, p->order.accumulator)); }
 
-bool product_open(const maker *m, const product *p) { return m->l->sized && kn_size_open(p->order.k); }
+bool product_open(const maker *m, const product *p) { return open_size(m, p->order.k); }
 
 kn_lv product_blocks(maker *m, const product *p)
 {

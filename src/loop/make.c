@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lowered program -> loops: the walk over equations. Scalars and small arrays are computed where they stand, in registers;
  * lazy values where they are read; stored values in nests, neighbours of one shape together. */
-#include "array/size.h"
-#include "ir/size.h"
 #include "loop/maker.h"
 
 frame *new_frame(maker *m, const kn_jaxpr *j, int in_loop)
@@ -112,7 +110,7 @@ void copy_slot(maker *m, uint32_t to, uint32_t from)
     if (to == from) return;
     uint32_t nests = m->l->nests;
     copied c = {to, from};
-    if (!m->l->sized || !kn_size_open(m->l->slots.v[to].elements)) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = to, .slot2 = from});
+    if (!open_size(m, m->l->slots.v[to].elements)) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = to, .slot2 = from});
     else make_nest(m, 1, &m->l->slots.v[to].elements, true, copy_body, &c);
     m->l->nests = nests;
 }

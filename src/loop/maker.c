@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building instructions: pure ones are shared, folded and put into the outermost open block that has their operands, which
  * moves invariant address arithmetic out of loops by itself. */
-#include "array/size.h"
 #include "loop/maker.h"
+
 #include "rt/reduce.h"
 
 static bool failed(const maker *m) { return m->status != KILN_OK; }
+
+void fail_sized(maker *m, const kn_eqn *e, const char *why)
+{
+    if (!failed(m)) m->status = kn_needs_size(m->ctx, m->prog, e->prim->name, e->loc, why);
+}
 
 kiln_dtype lv_dtype(const maker *m, kn_lv v) { return m->l->inst.v[v].dtype; }
 
@@ -109,7 +114,7 @@ static kn_lv constant(maker *m, kiln_dtype d, kn_scalar v, bool size)
     if (found) return found;
     value_facts f = {.block = m->open.v[0].id, .lo = INT64_MIN, .hi = INT64_MAX};
     if (d == KILN_I64) f.offset = v.i;
-    bool number = !m->l->sized || size || !kn_size_open(bits.i); /* else it would be taken for a size */
+    bool number = size || !open_size(m, bits.i); /* else it would be taken for a size */
     if (d == KILN_I64 && number) f.lo = f.hi = v.i;
     if (d == KILN_I32) f.lo = f.hi = bits.i;
     kn_lv n = add_inst(m, i, f);
@@ -121,7 +126,7 @@ static kn_lv constant(maker *m, kiln_dtype d, kn_scalar v, bool size)
 }
 
 kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v) { return constant(m, d, v, false); }
-kn_lv lv_int(maker *m, int64_t v) { return constant(m, KILN_I64, (kn_scalar){.i = v}, m->l && m->l->sized && kn_size_open(v)); }
+kn_lv lv_int(maker *m, int64_t v) { return constant(m, KILN_I64, (kn_scalar){.i = v}, m->l && open_size(m, v)); }
 
 static bool is_size(const maker *m, kn_lv v) { return v && m->l->inst.v[v].op == KN_L_CONST && m->l->inst.v[v].index == KN_CONST_SIZE; }
 
@@ -130,7 +135,7 @@ bool lv_known_size(maker *m, kn_lv v, int64_t *value)
     const kn_linst *i = &m->l->inst.v[v];
     if (i->op == KN_L_CONST && (kiln_dtype_kind(i->dtype) == 'i' || kiln_dtype_kind(i->dtype) == 'u')) {
         *value = i->imm.i;
-        return !m->l->sized || i->index == KN_CONST_SIZE || !kn_size_open(*value); /* else it would be taken for a size */
+        return i->index == KN_CONST_SIZE || !open_size(m, *value); /* else it would be taken for a size */
     }
     if ((i->dtype == KILN_I64 || m->l->sized) && v && m->facts.v[v].lo == m->facts.v[v].hi) {
         *value = m->facts.v[v].lo;
@@ -141,28 +146,21 @@ bool lv_known_size(maker *m, kn_lv v, int64_t *value)
 
 bool lv_known(maker *m, kn_lv v, int64_t *value)
 {
-    return lv_known_size(m, v, value) && (!m->l->sized || !kn_size_open(*value));
+    return lv_known_size(m, v, value) && !open_size(m, *value);
 }
 
 static bool is_const(const maker *m, kn_lv v) { return v && m->l->inst.v[v].op == KN_L_CONST; }
 
 static bool add_ok(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
 
-/* Of numbers; where one stands for a size the result has to stand for one too. */
-static bool summed(bool sized, int64_t x, int64_t y, int64_t *out)
+/* Does `out`, made of x and y, stand for a size where one of them does, and for a number where none does? */
+static bool stands(int64_t x, int64_t y, int64_t out)
 {
     int64_t a, b;
-    bool fits = add_ok(x, y, out);
-    if (!sized) *out = (int64_t)((uint64_t)x + (uint64_t)y);
-    return !sized || (fits && ((!kn_size_open(x) && !kn_size_open(y)) || kn_size_split(*out, &a, &b)));
+    return kn_size_open(x) || kn_size_open(y) ? kn_size_split(out, &a, &b) : !kn_size_open(out);
 }
-static bool multiplied(bool sized, int64_t x, int64_t y, int64_t *out)
-{
-    int64_t a, b;
-    bool fits = !__builtin_mul_overflow(x, y, out);
-    if (!sized) *out = (int64_t)((uint64_t)x * (uint64_t)y);
-    return !sized || (fits && ((!kn_size_open(x) && !kn_size_open(y)) || kn_size_split(*out, &a, &b)));
-}
+static bool summed(int64_t x, int64_t y, int64_t *out) { return add_ok(x, y, out) && stands(x, y, *out); }
+static bool multiplied(int64_t x, int64_t y, int64_t *out) { return !__builtin_mul_overflow(x, y, out) && stands(x, y, *out); }
 
 /* Is v = op(x, c) with a constant c? */
 static bool by_constant(maker *m, kn_lv v, kn_sop op, kn_lv *x, int64_t *c)
@@ -199,30 +197,30 @@ static kn_lv rejoined(maker *m, kn_lv high, kn_lv low)
 static kn_lv fold_index(maker *m, kn_sop op, kn_lv a, kn_lv b, bool *done)
 {
     int64_t x, y, sum;
-    bool ka = lv_known_size(m, a, &x), kb = lv_known_size(m, b, &y), sized = m->l->sized;
+    bool ka = lv_known_size(m, a, &x), kb = lv_known_size(m, b, &y);
     *done = true;
     if (op == KN_S_add) {
-        if (ka && kb && summed(sized, x, y, &sum)) return lv_int(m, sum);
+        if (ka && kb && summed(x, y, &sum)) return lv_int(m, sum);
         if (ka && !kb) return fold_index(m, op, b, a, done);
         if (kb && y == 0) return a;
         value_facts fa = m->facts.v[a];
-        if (kb && fa.base && fa.base != a && summed(sized, fa.offset, y, &sum)) return lv_add(m, fa.base, lv_int(m, sum));
+        if (kb && fa.base && fa.base != a && summed(fa.offset, y, &sum)) return lv_add(m, fa.base, lv_int(m, sum));
         if (!kb && fa.base && fa.base != a) return lv_add(m, lv_add(m, fa.base, b), lv_int(m, fa.offset));
         value_facts fb = m->facts.v[b];
         if (!kb && fb.base && fb.base != b) return lv_add(m, lv_add(m, a, fb.base), lv_int(m, fb.offset));
         kn_lv joined = kb ? 0 : rejoined(m, a, b);
         if (joined) return joined;
     } else if (op == KN_S_sub) {
-        if (ka && kb && y != INT64_MIN && summed(sized, x, -y, &sum)) return lv_int(m, sum);
+        if (ka && kb && y != INT64_MIN && summed(x, -y, &sum)) return lv_int(m, sum);
         if (kb && y != INT64_MIN) return lv_add(m, a, lv_int(m, -y));
     } else if (op == KN_S_mul) {
-        if (ka && kb && multiplied(sized, x, y, &sum)) return lv_int(m, sum);
+        if (ka && kb && multiplied(x, y, &sum)) return lv_int(m, sum);
         if (ka && !kb) return fold_index(m, op, b, a, done);
         if (kb && y == 0) return b;
         if (kb && y == 1) return a;
         value_facts fa = m->facts.v[a];
         int64_t product;
-        if (kb && fa.base && fa.base != a && multiplied(true, fa.offset, y, &product))
+        if (kb && fa.base && fa.base != a && multiplied(fa.offset, y, &product))
             return lv_add(m, lv_mul(m, fa.base, b), lv_int(m, product));
     }
     *done = false;
@@ -254,12 +252,12 @@ static value_facts index_facts(const maker *m, kn_sop op, kn_lv a, kn_lv b)
         f.hi = kn_size_at_most(x->hi, y->hi) ? y->hi : kn_size_at_most(y->hi, x->hi) ? x->hi : INT64_MAX;
         break;
     case KN_S_div:
-        if (y->lo != y->hi || y->lo <= 0 || (m->l->sized && kn_size_open(y->lo))) break;
-        if (!m->l->sized || (!kn_size_open(x->lo) && !kn_size_open(x->hi))) f.lo = x->lo / y->lo, f.hi = x->hi / y->lo;
+        if (y->lo != y->hi || y->lo <= 0 || open_size(m, y->lo)) break;
+        if (!open_size(m, x->lo) && !open_size(m, x->hi)) f.lo = x->lo / y->lo, f.hi = x->hi / y->lo;
         else if (kn_size_at_most(0, x->lo)) f.lo = 0, f.hi = x->hi;
         break;
     case KN_S_rem:
-        if (y->lo != y->hi || y->lo <= 0 || (m->l->sized && kn_size_open(y->lo)) || !kn_size_at_most(0, x->lo)) break;
+        if (y->lo != y->hi || y->lo <= 0 || open_size(m, y->lo) || !kn_size_at_most(0, x->lo)) break;
         f.lo = 0, f.hi = kn_size_at_most(x->hi, y->lo - 1) ? x->hi : y->lo - 1;
         break;
     default: break;
@@ -353,13 +351,13 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
     }
     f.depth = depth;
     f.block = m->open.v[depth].id;
-    int64_t y;
+    int64_t y, sum;
     kn_lv n = add_inst(m, i, f);
     if (!n) return 0;
     m->facts.v[n].base = n;
-    if (result == KILN_I64 && op == KN_S_add && lv_known_size(m, b, &y)) {
+    if (result == KILN_I64 && op == KN_S_add && lv_known_size(m, b, &y) && summed(m->facts.v[a].offset, y, &sum)) {
         m->facts.v[n].base = m->facts.v[a].base ? m->facts.v[a].base : a;
-        m->facts.v[n].offset = m->facts.v[a].offset + y;
+        m->facts.v[n].offset = sum;
     }
     append_at(m, depth, n);
     enter(m, n, h);
@@ -567,7 +565,7 @@ kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc,
     while (width > 1 && (int64_t)width / 2 >= n) width /= 2; /* lanes that stay at the identity change nothing */
     if (kiln_dtype_kind(d) != 'f' && width > WIDEST_LANES) width = WIDEST_LANES; /* exact in any order */
     r->width = width;
-    r->block = m->l->sized && kn_size_open(n) ? 0 : block;
+    r->block = open_size(m, n) ? 0 : block;
     r->acc = acc;
     r->identity = kn_reduce_identity(acc == KN_S_fma ? KN_S_add : acc, d);
     open_region_block(m, s, 0, false);

@@ -4,7 +4,6 @@
  * each piece the answer is known and nothing is tested. A dimension that runs in vectors is cut around the vector that holds
  * the border, which alone tests it: all vectors then start at multiples of their width, and a store and the loads that follow
  * it meet as wholes. */
-#include "array/size.h"
 #include "loop/maker.h"
 
 #include <stdlib.h>
@@ -95,7 +94,7 @@ static division *cut_dimension(nest *n, uint32_t d, cut_list *cuts, bool whole)
 {
     maker *m = n->m;
     int64_t between[2 * MOST_CUTS];
-    bool open = m->l->sized && kn_size_open(n->dims[d]); /* a border may lie behind its end */
+    bool open = open_size(m, n->dims[d]); /* a border may lie behind its end */
     uint32_t k = cuts[d].iv && !cuts[d].many && !whole && !open ? place_cuts(n, d, &cuts[d], between) : 0;
     division *v = KN_NEW(&m->temp, division);
     int64_t *at = KN_NEWN(&m->temp, int64_t, k + 2);

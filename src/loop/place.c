@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where values live, and fetching one element of them. A lazy value's element is computed by its equation's element rule,
  * which fetches elements of its operands in turn: that is all that fusion is here. */
-#include "array/size.h"
 #include "loop/maker.h"
 #include "prim/common.h"
 
 enum { MEMO_SLOTS = 4096, DEEPEST_PULL = 4000, CHAIN = 4 };
-
-void fail_sized(maker *m, const kn_eqn *e, const char *why)
-{
-    kn_place at = {.file = m->prog->files.v[e->loc.file], .line = (int)e->loc.line, .column = (int)e->loc.column};
-    if (m->status != KILN_OK) return;
-    m->status = kn_fail_at(m->ctx, KILN_UNSUPPORTED, "needs-size", at, "a number in place of n, for which it is compiled", "compile: %s needs the size n: %s",
-                           e->prim->name, why);
-}
 
 place *new_place(maker *m, place_kind kind, kiln_type type)
 {
@@ -277,7 +268,7 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
             bool known = false;
             for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == border;
             if (known) continue;
-            if (c->n == MOST_CUTS || (m->l->sized && kn_size_open(border))) c->many = true;
+            if (c->n == MOST_CUTS || open_size(m, border)) c->many = true;
             else c->at[c->n++] = border;
         }
     return 0;

@@ -2,7 +2,6 @@
 /* Reductions in the order of numerics 3, which rt/reduce.h computes for interpreter and compiler alike. */
 #include "rt/reduce.h"
 
-#include "ir/size.h"
 #include "loop/fold.h"
 #include "loop/maker.h"
 #include "prim/common.h"
@@ -90,7 +89,7 @@ typedef struct run_blocks {
 static run_blocks blocks_of(maker *m, kn_run o)
 {
     enum { BLOCKS = 64, LEAST = 4096 };
-    if (!m->l->sized || !kn_size_open(o.n)) {
+    if (!open_size(m, o.n)) {
         int64_t count = (o.n + o.block - 1) / o.block;
         return (run_blocks){lv_int(m, count), lv_int(m, o.block), count};
     }
@@ -102,7 +101,7 @@ static run_blocks blocks_of(maker *m, kn_run o)
 }
 
 /* Is all of the run one block, whatever n is? */
-static bool one_block(const maker *m, kn_run o) { return o.n <= o.block && !(m->l->sized && kn_size_open(o.n)); }
+static bool one_block(const maker *m, kn_run o) { return o.n <= o.block && !open_size(m, o.n); }
 
 static kn_lv block_end(maker *m, kn_run o, kn_lv lo, kn_lv size)
 {
@@ -259,7 +258,7 @@ static bool emit_columns(maker *m, reduction *r, kiln_type y)
 {
     unsigned lanes = m->o.vector_bits / (8 * (unsigned)kiln_dtype_bytes(r->type.dtype));
     bool rows = y.rank > 0 && y.rank < MAX_RANK && r->plain && r->order.has_o && !r->order.has_t && r->order.o.lanes == 1 && r->order.o.n >= LEAST_ROWS;
-    if (m->l->sized && y.rank && kn_size_open(y.dims[y.rank - 1])) return false;
+    if (y.rank && open_size(m, y.dims[y.rank - 1])) return false;
     if (!rows || lanes < 2 || y.dims[y.rank - 1] < 2 * (int64_t)lanes) return false;
     int64_t dims[MAX_RANK + 1], size = y.dims[y.rank - 1], done = 0;
     uint32_t nests = m->l->nests;

@@ -10,8 +10,6 @@
  * The sums of blocks pass through the result's memory; where its type is not that of the sums, blocks are the inner loop. */
 #include "loop/product.h"
 
-#include "array/size.h"
-
 enum { MOST_ROWS = 16, MOST_VECTORS = 8, WIDEST = 64, MOST_UNROLLED = 64, PANEL_BYTES = 1 << 20, CHUNK_BYTES = 1 << 19, FAR_BYTES = 1 << 16 };
 
 /* Free dimensions of one operand, which stand side by side in the result. */
@@ -117,7 +115,7 @@ static void choose(tiles *t)
     int64_t k = p->order.k, rows = t->rows.size;
     bool dense = is_dense(p, t->v, t->panel), converts = p->type[t->v].dtype != p->order.accumulator;
     bool far = k > FAR_BYTES / bytes / t->panel.size && rows >= 4 * (int64_t)t->most;
-    bool open = t->m->l->sized && kn_size_open(k), open_rows = t->m->l->sized && kn_size_open(rows);
+    bool open = open_size(t->m, k), open_rows = open_size(t->m, rows);
     t->split = !open && k > KN_DOT_BLOCK && rows > (int64_t)t->most && p->y.dtype == p->order.accumulator;
     t->packed = !open && rows > (int64_t)t->most && (t->split || k <= PANEL_BYTES / bytes / t->width) && (!dense || converts || far);
     t->chunk = rows;
@@ -279,27 +277,32 @@ static void open_rows_of_tiles(tiles *t)
     close_loop(m, loop);
 }
 
-/* All tiles of the chunk, over the panel's k in lo..hi. */
-static void make_tiles(tiles *t, unsigned width)
+static void known_rows_of_tiles(tiles *t)
 {
     maker *m = t->m;
-    kn_lv lanes = 0, loop;
-    if (t->packed) pack(t, width);
-    t->lane = width > 1 ? open_loop(m, 0, width, lanes_for(width), &lanes) : lv_int(m, 0);
-    t->in_pack = lv_sub(m, t->lane, lv_mul(m, t->lo, lv_int(m, t->width)));
-    bool open = m->l->sized && kn_size_open(t->chunk);
-    int64_t whole = open ? 0 : t->chunk / t->most;
-    if (open) {
-        open_rows_of_tiles(t);
-    } else if (whole == 1) {
+    kn_lv loop;
+    int64_t whole = t->chunk / t->most;
+    if (whole == 1) {
         make_tile(t, lv_int(m, 0), t->most);
     } else {
         kn_lv at = open_loop(m, 0, whole, 0, &loop);
         make_tile(t, lv_mul(m, at, lv_int(m, t->most)), t->most);
         close_loop(m, loop);
     }
-    unsigned rest = open ? 0 : (unsigned)(t->chunk % t->most);
+    unsigned rest = (unsigned)(t->chunk % t->most);
     if (rest) make_tile(t, lv_int(m, whole * t->most), rest);
+}
+
+/* All tiles of the chunk, over the panel's k in lo..hi. */
+static void make_tiles(tiles *t, unsigned width)
+{
+    maker *m = t->m;
+    kn_lv lanes = 0;
+    if (t->packed) pack(t, width);
+    t->lane = width > 1 ? open_loop(m, 0, width, lanes_for(width), &lanes) : lv_int(m, 0);
+    t->in_pack = lv_sub(m, t->lane, lv_mul(m, t->lo, lv_int(m, t->width)));
+    if (open_size(m, t->chunk)) open_rows_of_tiles(t);
+    else known_rows_of_tiles(t);
     if (lanes) close_loop(m, lanes);
 }
 
@@ -381,7 +384,7 @@ bool emit_tiles(maker *m, const product *p)
     t->u = 1 - t->v;
     t->panel = group_of(p, t->v);
     t->rows = group_of(p, t->u);
-    if (t->panel.size == 1 || (m->l->sized && kn_size_open(t->panel.size))) return false;
+    if (t->panel.size == 1 || open_size(m, t->panel.size)) return false;
     choose(t);
     new_pack(t);
     outer_loops(t, 0);

@@ -155,7 +155,7 @@ static kiln_status make_loops(compile *c)
     bool sized = kn_prog_open(c->p);
     if (sized) {
         KILN_TRY(kn_sized_lowered(c->ctx, c->p, c->lowered, c->least));
-        KILN_TRY(kn_sized_optimised(c->ctx, c->optimised, c->least));
+        KILN_TRY(kn_sized_kinds(c->ctx, c->optimised));
     }
     c->r.loops.keep_sizes = sized;
     KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
@@ -185,7 +185,6 @@ static kiln_status to_loops(compile *c, phase last)
     double start = kn_now_ms();
     KILN_TRY(kn_prog_runnable(c->ctx, c->p));
     KILN_TRY(dump_prog(c, c->p, "traced"));
-    if (kn_prog_open(c->p)) KILN_TRY(kn_sized_least(c->ctx, c->p, &c->least));
     KILN_TRY(kn_lanes_in_slots(c->ctx, c->p, &c->slots));
     KILN_TRY(kn_lower(c->ctx, c->slots ? c->slots : c->p, &c->lowered));
     c->info.lower_ms = kn_now_ms() - start;
@@ -195,7 +194,7 @@ static kiln_status to_loops(compile *c, phase last)
     KILN_TRY(kn_optimise(c->ctx, c->lowered, NULL, &c->optimised));
     c->info.optimise_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->optimised, "optimised"));
-    if (kn_prog_open(c->p)) c->least = kn_sized_rows(c->optimised, c->least);
+    if (kn_prog_open(c->p)) KILN_TRY(kn_sized_least(c->ctx, c->p, c->lowered, c->optimised, &c->least));
     return last == OPTIMISE ? KILN_OK : make_loops(c);
 }
 

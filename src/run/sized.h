@@ -7,15 +7,13 @@
 
 #include "loop/loop.h"
 
-/* The smallest size at which the program has types. Dimensions are a * n + b, and rules of types compare them: what holds at a size and
- * at the number that stands for a very large one holds between them. */
-kiln_status kn_sized_least(kiln_ctx *ctx, const kn_prog *traced, int64_t *least);
-/* The smallest size, `least` or more, at which no equation makes something of nothing: what is padded or joined with something else has
- * an element. */
-int64_t kn_sized_rows(const kn_prog *optimised, int64_t least);
-/* Is the lowered program that of every size? Is the optimised one a program at every size? */
+/* The smallest size at which the program and what is made of it have types, and no equation makes something of nothing: what is padded
+ * or joined with something else has an element. Dimensions are a * n + b, and rules of types compare them: what holds at a size and at the
+ * number that stands for a very large one holds between them. */
+kiln_status kn_sized_least(kiln_ctx *ctx, const kn_prog *traced, const kn_prog *lowered, const kn_prog *optimised, int64_t *least);
+/* Is the lowered program that of every size? Are there loops for each equation that do not depend on it? */
 kiln_status kn_sized_lowered(kiln_ctx *ctx, const kn_prog *traced, const kn_prog *lowered, int64_t least);
-kiln_status kn_sized_optimised(kiln_ctx *ctx, const kn_prog *optimised, int64_t least);
+kiln_status kn_sized_kinds(kiln_ctx *ctx, const kn_prog *optimised);
 /* Are the loops? They are made again, of the program at another size. */
 kiln_status kn_sized_loops(kiln_ctx *ctx, const kn_prog *traced, const kn_loop_options *o, const kn_loops *loops);
 
