@@ -222,7 +222,7 @@ static void store_before_updates(frame *f)
     const kn_jaxpr *j = f->j;
     unsigned budget = 1000000;
     for (uint32_t k = 0; k < j->neqns; k++) {
-        if (j->eqns[k].prim->loop != KN_LOOP_UPDATE) continue;
+        if (!kn_updates(&j->eqns[k])) continue;
         kn_atom x = j->eqns[k].in[0];
         if (kn_is_literal(x) || f->plan[x].last <= (int64_t)k) continue;
         int64_t whole = kiln_type_size(j->vars[x].type);

@@ -68,6 +68,8 @@ static bool gives_plus(const kn_jaxpr *j, const bool *v, const kn_eqn *e)
         p == &kn_prim_dynamic_slice) return plus(j, v, e->in[0]);
     if (p == &kn_prim_select_n) return all_plus(j, v, e, 1, e->nin);
     if (p == &kn_prim_dynamic_update_slice) return all_plus(j, v, e, 0, 2);
+    if (p == &kn_prim_scatter && e->nin == 3) return plus(j, v, e->in[0]) && plus(j, v, e->in[2]);
+    if (p == &kn_prim_scatter_add && e->nin == 3) return plus(j, v, e->in[0]);
     if (p == &kn_prim_gather) return plus(j, v, e->in[0]) && kn_param_of(e, "fill_value")->kind == KN_P_NONE;
     return false;
 }
@@ -188,7 +190,7 @@ static kiln_status push(kn_rw *rw, const kn_jaxpr *j, const kn_eqn *e, const boo
 
 /* ---- order ---- */
 
-static bool updates(const kn_eqn *e) { return e->prim == &kn_prim_dynamic_update_slice; }
+static bool updates(const kn_eqn *e) { return e->prim == &kn_prim_dynamic_update_slice || (e->prim->loop == KN_LOOP_SCATTER && e->nin == 3); }
 
 /* Of each variable the equation that reads it first, and last; neqns + 1 for results of the jaxpr. */
 static kiln_status find_readers(kn_pm *pm, const kn_jaxpr *j, uint32_t **first, uint32_t **last, uint32_t **count)

@@ -190,6 +190,17 @@ kiln_status kn_sample_iota(kn_sample *s)
     return kn_sample_emit(s, (kn_param[]){KN_INT(kn_sample_below(s, rank)), KN_DTYPE(d), KN_INTS(rank, dims), KN_NONE}, NULL, 0, 1);
 }
 
+kiln_status kn_sample_empty(kn_sample *s)
+{
+    int64_t dims[8];
+    kiln_dtype d;
+    uint32_t rank = (uint32_t)kn_sample_between(s, 0, 3);
+    KILN_TRY(kn_sample_dtype(s, "biufc", &d));
+    kn_sample_shape(s, rank, dims);
+    bool scalar = strcmp(s->prim->name, "empty2") == 0;
+    return kn_sample_emit(s, scalar ? (kn_param[]){KN_DTYPE(d), KN_NONE} : (kn_param[]){KN_DTYPE(d), KN_NONE, KN_INTS(rank, dims)}, NULL, 0, 1);
+}
+
 kiln_status kn_sample_slice(kn_sample *s)
 {
     int64_t dims[8], start[8], limit[8], stride[8];

@@ -14,6 +14,11 @@ typedef struct example {
 
 #define UPDATE "u:f64[100] = broadcast_in_dim 0.0:f64[]; d:f64[100] = dynamic_update_slice u b c; "
 #define OWN "v:f64[4] = dynamic_slice[slice_sizes=(4,)] w c; m:f64[4] = mul v b; u:f64[100] = broadcast_in_dim 0.0:f64[]; d:f64[100] = dynamic_update_slice u m c; "
+/* w with x at the row c, as scatters are written that are read from StableHLO. */
+#define SCATTER(x) \
+    "i:i32[1] = broadcast_in_dim c; s:f64[100] = scatter[dimension_numbers=ScatterDimensionNumbers(update_window_dims=(0,), inserted_window_dims=()," \
+    " scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=()) indices_are_sorted=True" \
+    " mode=GatherScatterMode.FILL_OR_DROP unique_indices=True update_consts=() update_jaxpr=None] w i " x "; "
 #define LOOP(from, body) \
     "{ lambda ; a:f64[100] b:f64[4] c:i32[]. let " from " _:i32[] r:f64[100] = while[\n" \
     "  body_jaxpr={ lambda ; b:f64[4] c:i32[] k:i32[] w:f64[100]. let " body " l:i32[] = add k 1:i32[] in (l, z) }\n  body_nconsts=2\n" \
@@ -29,6 +34,14 @@ static const example examples[] = {
     {"a carry that is never -0", LOOP("s:f64[100] = exp a;", OWN "z:f64[100] = add w d;"), 1, 0},
     {"a carry that begins with -0", LOOP("s:f64[100] = neg a;", OWN "z:f64[100] = add w d;"), 0, 0},
     {"a carry that may become -0", LOOP("s:f64[100] = exp a;", OWN "y:f64[100] = add w d; z:f64[100] = mul y -0.5:f64[];"), 0, 0},
+    {"a carry that a scatter keeps from -0", LOOP("s:f64[100] = exp a;", "o:f64[4] = broadcast_in_dim 0.0:f64[]; " SCATTER("o")
+     "v:f64[4] = dynamic_slice[slice_sizes=(4,)] s c; m:f64[4] = mul v b; u:f64[100] = broadcast_in_dim 0.0:f64[]; d:f64[100] = dynamic_update_slice u m c;"
+     " z:f64[100] = add s d;"), 1, 0},
+    {"a carry that a scatter may make -0", LOOP("s:f64[100] = exp a;", SCATTER("b") "v:f64[4] = dynamic_slice[slice_sizes=(4,)] s c; m:f64[4] = mul v b;"
+     " u:f64[100] = broadcast_in_dim 0.0:f64[]; d:f64[100] = dynamic_update_slice u m c; z:f64[100] = add s d;"), 0, 0},
+    {"a scatter behind a reader",
+     "{ lambda ; a:f64[100] b:f64[4] c:i32[]. let w:f64[100] = exp a; " SCATTER("b")
+     "e:f64[] = reduce_sum[axes=(0,) out_sharding=None] w; f:f64[100] = mul s 3.0:f64[] in (e, f) }", 0, 1},
     {"an update behind a reader",
      "{ lambda ; a:f64[100] b:f64[4] c:i32[]. let x:f64[100] = exp a; d:f64[100] = dynamic_update_slice x b c;"
      " e:f64[] = reduce_sum[axes=(0,) out_sharding=None] x; f:f64[100] = mul d 3.0:f64[] in (e, f) }", 0, 1},
