@@ -121,12 +121,12 @@ bool bench_near(bench *b, const char *what, const char *a_name, const double *a,
 
 /* ---- time ---- */
 
-static double units(const bench_pair *p) { return p->per > 0 ? p->per : 1; }
+double bench_units(const bench_pair *p) { return p->per > 0 ? p->per : 1; }
 
 static kn_spread per_unit(const bench_pair *p, const double *v, size_t n)
 {
     kn_spread s = kn_spread_of(v, n);
-    double u = units(p);
+    double u = bench_units(p);
     return (kn_spread){s.n, s.median / u, s.mad / u, s.min / u, s.mean / u, s.sd / u};
 }
 

@@ -92,6 +92,8 @@ typedef struct bench_result {
 /* Times, prints the row, adds the record. false when a side failed. `out` may be NULL. */
 bool bench_time(bench *b, const bench_pair *p, bench_result *out);
 
+double bench_units(const bench_pair *p); /* of one call */
+
 double bench_now(void); /* s, monotonic */
 
 /* ---- other processes ---- */

@@ -56,7 +56,7 @@ static void side_text(const char *name, const kn_spread *s, char *out, size_t by
 
 static void add_record(bench *b, const bench_pair *p, const bench_result *r, const kn_samples *s)
 {
-    double per = p->per > 0 ? p->per : 1;
+    double per = bench_units(p);
     json_t *o =
         json_pack("{s:s, s:s, s:s, s:s, s:o}", "case", b->at->name, "row", p->row, "per", p->unit ? p->unit : "call",
                   "time", r->shared ? "processor" : "wall", "a", kn_record_side(p->a.name, s, 0, r->shared, per));

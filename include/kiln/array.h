@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* name, spelling in jaxprs, numpy's name, bits in memory, kind: b bool, i signed, u unsigned, f float, c complex, k key,
- * 8 floats of 4, 6 and 8 bits, which are stored and converted, not computed with */
+ * 8 floats of 4, 6 and 8 bits, which are stored and converted, not computed with; t token: no value, a byte of 0 */
 #define KILN_DTYPE_LIST(X)                                                                         \
     X(BOOL, "bool", "bool", 8, 'b')                                                                \
     X(I2, "i2", "int2", 8, 'i')                                                                    \
@@ -51,7 +51,7 @@ extern "C" {
     X(C128, "c128", "complex128", 128, 'c')                                                        \
     X(KEY, "key<fry>", "key<fry>", 64, 'k')                                                        \
     X(FLOAT0, "float0", "float0", 0, '0')                                                          \
-    X(TOKEN, "Tok", "Tok", 0, 't')
+    X(TOKEN, "Tok", "Tok", 8, 't')
 
 typedef enum kiln_dtype {
 #define KILN_DTYPE_ENUM(name, text, numpy, bits, kind) KILN_##name,

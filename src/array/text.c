@@ -116,6 +116,7 @@ void kn_scalar_print(kiln_dtype d, kn_scalar v, kn_text *out)
         kn_text_add(out, both ? "j)" : "j");
         break;
     }
+    case 't': kn_text_add(out, "token"); break;
     default: kn_text_add(out, "?"); break;
     }
 }

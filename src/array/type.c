@@ -27,6 +27,7 @@ size_t kiln_type_format(kiln_type t, char *out, size_t out_bytes)
 {
     size_t n = 0;
     char piece[KN_SIZE_TEXT + 2];
+    if (t.dtype == KILN_TOKEN && t.rank == 0) return (size_t)snprintf(out, out_bytes, "%s", kiln_dtype_name(t.dtype)); /* as JAX prints it */
     for (uint32_t i = 0; i < t.rank + 2; i++) {
         bool later = i > 1 && i <= t.rank;
         piece[0] = ',';

@@ -80,6 +80,11 @@ static int check_type(cli *c, const kiln_prog *p, uint32_t i, const char *from, 
                    kn_type_show(kiln_array_type(*a)).s);
 }
 
+/* Tokens hold nothing, and are not asked for. */
+static bool is_token(const kiln_prog *p, uint32_t i) { return kiln_prog_input_type(p, i).dtype == KILN_TOKEN; }
+
+static int make_token(cli *c, kiln_array **out) { return kiln_array_create(c->ctx, KILN_SCALAR(KILN_TOKEN), out) == KILN_OK ? CLI_DONE : cli_fail(c); }
+
 static int read_archive(cli *c, const kiln_prog *p, const char *path, kiln_array **out)
 {
     kiln_npz *z;
@@ -88,7 +93,8 @@ static int read_archive(cli *c, const kiln_prog *p, const char *path, kiln_array
     for (uint32_t i = 0; code == CLI_DONE && i < kiln_prog_n_inputs(p); i++) {
         const char *name = kiln_prog_input_name(p, i);
         int64_t k = kiln_npz_find(z, name);
-        if (k < 0) code = cli_bad(c, "missing-input", "%s has no array '%s' for input %u of the program", path, name, i);
+        if (is_token(p, i)) code = make_token(c, &out[i]);
+        else if (k < 0) code = cli_bad(c, "missing-input", "%s has no array '%s' for input %u of the program", path, name, i);
         else if (kiln_npz_read(c->ctx, z, (uint32_t)k, &out[i]) != KILN_OK) code = cli_fail(c);
         else code = check_type(c, p, i, path, &out[i]);
     }
@@ -103,14 +109,16 @@ static kiln_status load(cli *c, const char *from, kiln_array **out)
 
 static int read_each(cli *c, const kiln_prog *p, char **from, int n, kiln_array **out)
 {
-    uint32_t want = kiln_prog_n_inputs(p);
+    uint32_t all = kiln_prog_n_inputs(p), want = 0;
+    int code = CLI_DONE;
+    for (uint32_t i = 0; i < all; i++) want += !is_token(p, i);
     if ((uint32_t)n != want) return cli_bad(c, "missing-input", "the program takes %u inputs, %d are given (kiln show --signature lists them)", want, n);
-    for (uint32_t i = 0; i < want; i++) {
-        if (load(c, from[i], &out[i]) != KILN_OK) return cli_fail(c);
-        int code = check_type(c, p, i, is_text(from[i]) ? "the text" : from[i], &out[i]);
-        if (code != CLI_DONE) return code;
+    for (uint32_t i = 0; code == CLI_DONE && i < all; i++) {
+        if (is_token(p, i)) code = make_token(c, &out[i]);
+        else if (load(c, *from, &out[i]) != KILN_OK) code = cli_fail(c);
+        else code = check_type(c, p, i, is_text(*from) ? "the text" : *from, &out[i]), from++;
     }
-    return CLI_DONE;
+    return code;
 }
 
 int cli_values_read(cli *c, const kiln_prog *p, char **from, int n, kiln_array **out)

@@ -333,7 +333,7 @@ static kiln_status adopt(const kn_mmodule *m, const kn_mattr *a, kiln_array **ou
 static kiln_status usable(const kn_mmodule *m, const kn_mattr *a)
 {
     const kn_mtype *t = a->type;
-    if (t && t->kind == KN_MT_TENSOR && t->known && !t->dynamic && kiln_type_size(t->type) >= 0) return KILN_OK;
+    if (t && t->kind == KN_MT_TENSOR && t->known && !t->dynamic && t->type.dtype != KILN_TOKEN && kiln_type_size(t->type) >= 0) return KILN_OK;
     return kn_source_fail(&m->src, a->at, KILN_UNSUPPORTED, "unsupported", "tensors of a fixed shape, of integers, floats or complex numbers",
                           "a constant of %.*s", t ? (int)(t->text.n < KN_SHOW_SPAN ? t->text.n : KN_SHOW_SPAN) : 0, t ? t->text.s : "");
 }

@@ -18,7 +18,7 @@ const kn_mtype *kn_xtype(kn_export *x, kiln_type t)
     KN_XCHECK(x, own);
     if (!own) return &none;
     *own = (kn_mtype){.kind = KN_MT_TENSOR, .known = true, .type = t, .text = {"", 0}};
-    if (!kn_mlir_dtype(t.dtype))
+    if (!kn_mlir_dtype(t.dtype) && (t.dtype != KILN_TOKEN || t.rank))
         kn_xfail(x, kn_fail(x->ctx, KILN_UNSUPPORTED, "StableHLO has no element type for %s; accepted: numbers and bools", kn_type_show(t).s));
     if (kn_type_copy(x->ctx, x->arena, t, &own->type) != KILN_OK) kn_xfail(x, KILN_NOMEM);
     return own;
@@ -124,7 +124,7 @@ static uint32_t literal_value(kn_export *x, const kn_xframe *f, uint32_t literal
         if (!there) break;
         if (*there) return *there - 1;
     }
-    uint32_t v = kn_xscalar(x, l->dtype, l->value);
+    uint32_t v = l->dtype == KILN_TOKEN ? kn_xop1(x, "stablehlo.create_token", NULL, 0, KILN_SCALAR(KILN_TOKEN)) : kn_xscalar(x, l->dtype, l->value);
     f->lits[literal] = v + 1;
     return v;
 }

@@ -40,6 +40,7 @@ typedef struct kn_export {
     kn_xframe *frame;
     bool closed;              /* bodies over scalars see scalars only (HLO), and those of select_and_scatter nothing around them */
     uint32_t depth, lowered; /* regions around; equations around that are written as what they lower to */
+    int64_t draws;           /* of rng_uniform, written so far */
     const kn_mloc *loc;
     const char *at; /* place in the text that is read, given to what follows; "" where there is none */
     uint32_t line;
@@ -99,6 +100,7 @@ kn_span kn_xspan(const char *s);
 
 uint32_t kn_xscalar(kn_export *x, kiln_dtype d, kn_scalar v);         /* a constant */
 uint32_t kn_xarray(kn_export *x, const kiln_array *a);                /* a constant */
+uint32_t kn_xints(kn_export *x, const int64_t *v, uint32_t n);        /* a constant i64[n] */
 uint32_t kn_xsplat(kn_export *x, kiln_type t, kn_scalar v);           /* a constant of equal elements */
 bool kn_xis_wide(const kn_export *x, kn_atom a); /* a literal that the text wrote as such a constant where it is broadcast */
 uint32_t kn_xbroadcast(kn_export *x, uint32_t value, kiln_type shape); /* to the shape, with its own element type: scalars, size 1 against n */

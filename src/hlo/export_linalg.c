@@ -120,6 +120,23 @@ static void rng(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow 
     kn_xset(x, e, op);
 }
 
+/* Operations of the text are counted again when it is read: a draw that has another number by now is written out. */
+static void uniform(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
+{
+    kiln_type t = kn_out_type(j, e, 0);
+    kn_atom shape;
+    if (e->params[0].i != x->draws) {
+        kn_xlowered(x, j, e);
+        return;
+    }
+    x->draws++;
+    uint32_t in[3] = {kn_xatom(x, e->in[0]), kn_xatom(x, e->in[1]), 0}, nin = x->closed ? 2 : 3; /* HLO takes the shape from the result */
+    if (!x->closed) in[2] = kn_xwritten(x, e, &shape) ? kn_xatom(x, shape) : kn_xints(x, t.dims, t.rank);
+    kn_mop *op = kn_xop(x, row->name, in, nin, &t, 1);
+    kn_xattr_word(x, op, "rng_distribution", "UNIFORM");
+    kn_xset(x, e, op);
+}
+
 /* ---- LAPACK's custom calls, as JAX writes them on a CPU ---- */
 
 static void put_layout(kn_text *t, kiln_type type, uint32_t batch)
@@ -291,6 +308,7 @@ const kn_xrow kn_xrows_linalg[] = {
     {&kn_prim_fft, fft, "stablehlo.fft", 0},
     {&kn_prim_lapack, lapack, NULL, 0},
     {&kn_prim_rng_bit_generator, rng, "stablehlo.rng_bit_generator", 0},
+    {&kn_prim_rng_uniform, uniform, "stablehlo.rng", 0},
     {&kn_prim_triangular_solve, triangular_solve, "stablehlo.triangular_solve", 0},
 };
 const uint32_t kn_xrows_n_linalg = sizeof kn_xrows_linalg / sizeof *kn_xrows_linalg;

@@ -316,6 +316,14 @@ uint32_t kn_xarray(kn_export *x, const kiln_array *a)
     return constant(x, a->type, text);
 }
 
+uint32_t kn_xints(kn_export *x, const int64_t *v, uint32_t n)
+{
+    kn_span text = {"", 0};
+    kiln_type t = KILN_VECTOR(KILN_I64, n);
+    if (x->status == KILN_OK) kn_xfail(x, kn_dense_text(x->ctx, x->arena, t, v, &text));
+    return constant(x, t, text);
+}
+
 uint32_t kn_xbroadcast(kn_export *x, uint32_t value, kiln_type shape)
 {
     kiln_type from = kn_xtype_of(x, value), to = shape;

@@ -30,7 +30,7 @@ const char *kn_hlo_dtype(kiln_dtype d)
         [KILN_F8E3M4] = "f8e3m4", [KILN_F8E4M3] = "f8e4m3", [KILN_F8E4M3B11FNUZ] = "f8e4m3b11fnuz",
         [KILN_F8E4M3FN] = "f8e4m3fn", [KILN_F8E4M3FNUZ] = "f8e4m3fnuz", [KILN_F8E5M2] = "f8e5m2", [KILN_F8E5M2FNUZ] = "f8e5m2fnuz",
         [KILN_F8E8M0FNU] = "f8e8m0fnu", [KILN_F16] = "f16", [KILN_BF16] = "bf16", [KILN_F32] = "f32", [KILN_F64] = "f64", [KILN_C64] = "c64",
-        [KILN_C128] = "c128",
+        [KILN_C128] = "c128",      [KILN_TOKEN] = "token",
     };
     return (unsigned)d < KILN_N_DTYPES ? names[d] : NULL;
 }

@@ -466,6 +466,14 @@ static void rng(put *w)
     add_and_set(w, "rng-bit-generator");
 }
 
+static void uniform(put *w)
+{
+    kn_text_add(&w->t, ", distribution=rng_uniform");
+    add_and_set(w, "rng");
+}
+
+static void token(put *w) { add_and_set(w, "after-all"); } /* a new token comes after nothing */
+
 static void precision(put *w)
 {
     int e = 0, m = 0;
@@ -558,7 +566,7 @@ void kn_hop(kn_hprint *p, const kn_mop *o)
         void (*fn)(put *w);
     } special[] = {{"broadcast_in_dim", broadcast}, {"compare", compare}, {"composite", call},   {"constant", constant},           {"convolution", convolution},
                    {"dot_general", dot},            {"pad", pad},         {"slice", slice},      {"optimization_barrier", barrier}, {"rng_bit_generator", rng},
-                   {"reduce_precision", precision}, {"triangular_solve", triangular}};
+                   {"reduce_precision", precision}, {"triangular_solve", triangular}, {"rng", uniform}, {"create_token", token}};
     put w = {.p = p, .o = o};
     char name[64] = "";
     if (p->status != KILN_OK) return;

@@ -9,7 +9,7 @@
 
 typedef struct kn_htext_shape kn_htext_shape;
 struct kn_htext_shape {
-    bool tuple, token;
+    bool tuple;
     kiln_type type; /* an array */
     uint32_t n;     /* TUPLE */
     const kn_htext_shape *const *items;

@@ -463,7 +463,9 @@ static void copy_start(making *w)
         return;
     }
     w->values[0] = w->values[1] = w->in[0];
-    for (uint32_t k = 2; k < w->nout; k++) w->values[k] = kn_xscalar(&w->m->x, w->out[k].dtype, (kn_scalar){.u = 0});
+    for (uint32_t k = 2; k < w->nout; k++)
+        w->values[k] = w->out[k].dtype == KILN_TOKEN ? kn_xop1(&w->m->x, "stablehlo.create_token", NULL, 0, w->out[k])
+                                                     : kn_xscalar(&w->m->x, w->out[k].dtype, (kn_scalar){.u = 0});
 }
 
 /* The first arrays of the operands; what stands behind them is an order of execution. */
@@ -602,11 +604,12 @@ static const char *operation_name(making *w)
 static void make(making *w)
 {
     if (is(w, "constant")) constant(w);
-    else if (is(w, "tuple") || is(w, "copy") || is(w, "opt-barrier") || is(w, "after-all")) {
+    else if (is(w, "tuple") || is(w, "copy") || is(w, "opt-barrier")) {
         if (is(w, "opt-barrier") && w->nout) op(w, "stablehlo.optimization_barrier");
         else forward(w);
     } else if (is(w, "get-tuple-element")) get_tuple_element(w);
     else if (is(w, "bitcast")) bitcast(w);
+    else if (is(w, "after-all")) op(w, w->i->nin ? "stablehlo.after_all" : "stablehlo.create_token"); /* HLO has one name for both */
     else if (is(w, "copy-start")) copy_start(w);
     else if (is(w, "copy-done") || is(w, "add-dependency") || is(w, "domain")) first_ones(w);
     else if (is(w, "slice")) slice(w);

@@ -132,8 +132,7 @@ static kiln_status shape(reader *r, const kn_htext_shape **out)
         const char *own = kn_hlo_dtype((kiln_dtype)d);
         if (own && kn_span_is(name, own)) s->type.dtype = (kiln_dtype)d, found = true;
     }
-    s->token = kn_span_is(name, "token");
-    if (!found && !s->token) return kn_source_fail(&r->h->src, at, KILN_INVALID, "type", "f32[2,3], pred[], (f32[], s32[2])", "'%.*s' is no shape", KN_SPAN_ARG(name));
+    if (!found) return kn_source_fail(&r->h->src, at, KILN_INVALID, "type", "f32[2,3], pred[], (f32[], s32[2])", "'%.*s' is no shape", KN_SPAN_ARG(name));
     KILN_TRY(want(r, '['));
     KILN_TRY(until(r, "]", &dims));
     KILN_TRY(want(r, ']'));
@@ -143,9 +142,8 @@ static kiln_status shape(reader *r, const kn_htext_shape **out)
         if (v[i] < 0) return kn_source_fail(&r->h->src, dims.s, KILN_INVALID, "type", NULL, "a dimension is negative");
     s->type.rank = n;
     KILN_TRY_MEM(r->ctx, s->type.dims = kn_arena_copy(r->h->arena, v, n * sizeof *v));
-    if (s->token || kiln_type_size(s->type) < 0) {
-        if (!s->token) return kn_source_fail(&r->h->src, dims.s, KILN_INVALID, "shape", NULL, "an array has too many elements");
-    } else s->leaves = 1;
+    if (kiln_type_size(s->type) < 0) return kn_source_fail(&r->h->src, dims.s, KILN_INVALID, "shape", NULL, "an array has too many elements");
+    s->leaves = 1;
     if (r->p < r->end && *r->p == '{') { /* the layout does not matter: arrays are logical here */
         r->p++;
         KILN_TRY(until(r, "}", &layout));
@@ -159,7 +157,7 @@ void kn_htext_leaves(const kn_htext_shape *s, kiln_type *out, uint32_t *n)
 {
     if (s->tuple)
         for (uint32_t i = 0; i < s->n; i++) kn_htext_leaves(s->items[i], out, n);
-    else if (!s->token) out[(*n)++] = s->type;
+    else out[(*n)++] = s->type;
 }
 
 /* ---- instructions ---- */

@@ -12,7 +12,7 @@
 #include "prims.gen.h"
 
 /* What a value of the text stands for. */
-typedef enum kn_hkind { KN_H_NONE, KN_H_ARRAY, KN_H_TUPLE, KN_H_TOKEN } kn_hkind;
+typedef enum kn_hkind { KN_H_NONE, KN_H_ARRAY, KN_H_TUPLE } kn_hkind;
 typedef struct kn_hvalue {
     kn_hkind kind;
     kn_atom atom;
@@ -138,7 +138,7 @@ kiln_status kn_hinline(kn_himport *h, const kn_mregion *region, kn_hatoms *resul
 kiln_status kn_hflatten(kn_himport *h, const kn_hvalue *v, kn_hatoms *out); /* arrays of a value in order */
 /* The value of a type made of these atoms in order; *k counts on. */
 kiln_status kn_hunflatten(kn_himport *h, const kn_mtype *t, const kn_atom *atoms, uint32_t *k, kn_hvalue *out);
-/* Results of the operation, tuples and tokens included, from atoms in order. */
+/* Results of the operation, tuples included, from atoms in order. */
 kiln_status kn_hset_flat(kn_himport *h, const kn_mop *o, const kn_atom *atoms, uint32_t n);
 /* Does a body of two scalars apply one primitive to them? Gives it, or NULL; *swapped: the second argument comes first. */
 const kn_prim *kn_hcombiner(const kn_jaxpr *j, bool *swapped);

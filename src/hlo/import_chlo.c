@@ -144,82 +144,54 @@ static kiln_status constant_like(kn_himport *h, const kn_mop *o, const kn_himpor
 
 /* ---- random numbers without a key ---- */
 
-static kn_atom one_word(kn_low *l, uint64_t v) { return kn_low_fill(l, (kiln_type){KILN_U64, 1, &(int64_t){1}}, (kn_scalar){.u = v}); }
-
-/* Bits by threefry. The hidden state of the specification is where the operation stands in the text, so that a program draws the same numbers
- * whenever it runs. */
-static kiln_status bits_of_place(kn_himport *h, const kn_mop *o, kiln_dtype d, kiln_type shape, kn_atom *bits)
+static kiln_status uniform(kn_himport *h, const kn_mop *o, kiln_type t, kn_atom lo, kn_atom hi, kn_atom *y)
 {
+    return kn_heqn1(h, o, &kn_prim_rng_uniform, (kn_param[]){KN_NONE, KN_INTS(t.rank, t.dims)}, (kn_atom[]){lo, hi}, 2, y);
+}
+
+/* Mean a and deviation b, by the inverse of the distribution. */
+static kiln_status normal(kn_himport *h, const kn_mop *o, kiln_type t, kn_atom a, kn_atom b, kn_atom *y)
+{
+    uint64_t below = 0; /* the number next to -1: one unit less in the last place */
+    kn_scalar_store(t.dtype, &below, 0, (kn_scalar){.f = -1});
+    below--;
+    kn_atom lo, hi, unit;
+    KILN_TRY(kn_build_literal(h->b, t.dtype, kn_scalar_load(t.dtype, &below, 0), &lo));
+    KILN_TRY(kn_build_literal(h->b, t.dtype, (kn_scalar){.f = 1}, &hi));
+    KILN_TRY(uniform(h, o, t, lo, hi, &unit));
     kn_low l = {h->b, KILN_OK};
-    kn_atom words[2] = {one_word(&l, 0x6b696c6e00000000u + o->line), one_word(&l, (uint64_t)o->out << 40)}, out[2];
-    kn_atom state = kn_low_op(&l, &kn_prim_concatenate, &KN_INT(0), words, 2);
-    KILN_TRY(l.status);
-    kn_param params[] = {KN_TEXT("THREE_FRY"), KN_DTYPE(d), KN_INTS(shape.rank, shape.dims)};
-    KILN_TRY(kn_heqn(h, o, &kn_prim_rng_bit_generator, params, &state, 1, out, 2));
-    *bits = out[1];
-    return KILN_OK;
-}
-
-static kiln_dtype unsigned_of(unsigned width) { return width <= 8 ? KILN_U8 : width == 16 ? KILN_U16 : width == 32 ? KILN_U32 : KILN_U64; }
-
-/* From lo on, below hi: mantissas of random bits. */
-static kn_atom between(kn_low *l, kn_atom bits, kiln_type t, kn_atom lo, kn_atom hi)
-{
-    unsigned width = kn_dtype_width(t.dtype), mantissa = t.dtype == KILN_F64 ? 52 : t.dtype == KILN_F32 ? 23 : t.dtype == KILN_F16 ? 10 : 7;
-    kiln_type words = {unsigned_of(width), t.rank, t.dims};
-    uint64_t one = 0;
-    kn_scalar_store(t.dtype, &one, 0, (kn_scalar){.f = 1});
-    kn_atom fraction = kn_low2(l, &kn_prim_shift_right_logical, bits, kn_low_fill(l, words, (kn_scalar){.u = width - mantissa}));
-    kn_atom number = kn_low2(l, &kn_prim_or, fraction, kn_low_fill(l, words, (kn_scalar){.u = one}));
-    number = kn_low_op(l, &kn_prim_bitcast_convert_type, &KN_DTYPE(t.dtype), &number, 1);
-    number = kn_low2(l, &kn_prim_sub, number, kn_low_fill(l, t, (kn_scalar){.f = 1}));
-    number = kn_low2(l, &kn_prim_add, kn_low2(l, &kn_prim_mul, number, kn_low2(l, &kn_prim_sub, hi, lo)), lo);
-    return kn_low2(l, &kn_prim_max, lo, number);
-}
-
-static kn_atom whole_between(kn_low *l, kn_atom bits, kiln_type t, kn_atom lo, kn_atom hi)
-{
-    kiln_dtype u = kn_build_type(l->b, bits).dtype;
-    kn_atom range = kn_low_convert(l, kn_low2(l, &kn_prim_sub, hi, lo), u);
-    return kn_low2(l, &kn_prim_add, lo, kn_low_convert(l, kn_low2(l, &kn_prim_rem, bits, range), t.dtype));
+    *y = kn_low2(&l, &kn_prim_mul, kn_low_op(&l, &kn_prim_erf_inv, NULL, &unit, 1), kn_low_fill(&l, t, (kn_scalar){.f = 1.4142135623730951}));
+    *y = kn_low2(&l, &kn_prim_add, kn_low2(&l, &kn_prim_mul, *y, kn_low_widen(&l, b, t)), kn_low_widen(&l, a, t));
+    return l.status;
 }
 
 static kiln_status rng(kn_himport *h, const kn_mop *o, const kn_himporter *row)
 {
-    kn_atom a, b, bits, y;
+    kn_atom a, b, shape, y;
     kn_span word;
     kiln_type t;
+    bool of_result = kn_mop_attr(o, "shape_of_result"); /* HLO has no third operand, the shape */
     (void)row;
-    KILN_TRY(kn_hcount(h, o, kn_mop_attr(o, "shape_of_result") ? 2 : 3, 1)); /* the third, the shape, is that of the result */
+    KILN_TRY(kn_hcount(h, o, of_result ? 2 : 3, 1));
     KILN_TRY(kn_hin(h, o, 0, &a));
     KILN_TRY(kn_hin(h, o, 1, &b));
     KILN_TRY(kn_hresult(h, o, 0, &t));
     KILN_TRY(kn_henum(h, o, "rng_distribution", &word));
-    bool normal = kn_span_is(word, "NORMAL");
-    char kind = kiln_dtype_kind(t.dtype);
-    if (!normal && !kn_span_is(word, "UNIFORM")) return kn_hbad(h, o, "the distribution '%.*s' is none of UNIFORM, NORMAL", KN_SPAN_ARG(word));
-    if (kn_htype(h, a).rank || kn_htype(h, b).rank || kn_htype(h, a).dtype != t.dtype || kn_htype(h, b).dtype != t.dtype || !strchr(normal ? "f" : "biuf", kind))
-        return kn_hbad(h, o, "two scalars of the result's element type are needed, %s%s and %s given", normal ? "floats, " : "", kn_type_show(kn_htype(h, a)).s,
+    bool is_normal = kn_span_is(word, "NORMAL");
+    if (!is_normal && !kn_span_is(word, "UNIFORM")) return kn_hbad(h, o, "the distribution '%.*s' is none of UNIFORM, NORMAL", KN_SPAN_ARG(word));
+    if (kn_htype(h, a).rank || kn_htype(h, b).rank || kn_htype(h, a).dtype != t.dtype || kn_htype(h, b).dtype != t.dtype ||
+        !strchr(is_normal ? "f" : "biuf", kiln_dtype_kind(t.dtype)))
+        return kn_hbad(h, o, "two scalars of the result's element type are needed, %s%s and %s given", is_normal ? "floats, " : "", kn_type_show(kn_htype(h, a)).s,
                        kn_type_show(kn_htype(h, b)).s);
-    KILN_TRY(bits_of_place(h, o, unsigned_of(kn_dtype_width(t.dtype)), t, &bits));
-    kn_low l = {h->b, KILN_OK};
-    kn_atom lo = kn_low_widen(&l, a, t), hi = kn_low_widen(&l, b, t);
-    if (kind == 'b') {
-        kn_atom odd = kn_low2(&l, &kn_prim_and, bits, kn_low_fill(&l, (kiln_type){KILN_U8, t.rank, t.dims}, (kn_scalar){.u = 1}));
-        y = kn_low_select(&l, kn_low_convert(&l, odd, KILN_BOOL), hi, lo);
-    } else if (kind != 'f') {
-        y = whole_between(&l, bits, t, lo, hi);
-    } else if (!normal) {
-        y = between(&l, bits, t, lo, hi);
-    } else { /* by the inverse of its distribution */
-        uint64_t below = 0; /* the number next to -1: one unit less in the last place */
-        kn_scalar_store(t.dtype, &below, 0, (kn_scalar){.f = -1});
-        below--;
-        kn_atom unit = between(&l, bits, t, kn_low_fill(&l, t, kn_scalar_load(t.dtype, &below, 0)), kn_low_fill(&l, t, (kn_scalar){.f = 1}));
-        y = kn_low2(&l, &kn_prim_mul, kn_low_op(&l, &kn_prim_erf_inv, NULL, &unit, 1), kn_low_fill(&l, t, (kn_scalar){.f = 1.4142135623730951}));
-        y = kn_low2(&l, &kn_prim_add, kn_low2(&l, &kn_prim_mul, y, hi), lo);
+    if (is_normal) {
+        KILN_TRY(normal(h, o, t, a, b, &y));
+        return kn_hset(h, o, 0, y);
     }
-    KILN_TRY(l.status);
+    KILN_TRY(uniform(h, o, t, a, b, &y));
+    if (!of_result) {
+        KILN_TRY(kn_hin(h, o, 2, &shape));
+        KILN_TRY(kn_hwrote_first(h, shape));
+    }
     return kn_hset(h, o, 0, y);
 }
 

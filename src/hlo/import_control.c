@@ -216,17 +216,19 @@ static kiln_status get_tuple_element(kn_himport *h, const kn_mop *o, const kn_hi
 
 static kiln_status token(kn_himport *h, const kn_mop *o, const kn_himporter *row)
 {
-    (void)row;
-    for (uint32_t i = 0; i < o->nout; i++) h->vals[o->out + i] = (kn_hvalue){.kind = KN_H_TOKEN};
-    return KILN_OK;
+    kn_atom *in, y;
+    KILN_TRY(kn_hcount(h, o, row->prim->nin == KN_VARIADIC ? o->nin : row->prim->nin, 1));
+    KILN_TRY(kn_hin_all(h, o, &in));
+    KILN_TRY(kn_heqn1(h, o, row->prim, NULL, in, o->nin, &y));
+    return kn_hset(h, o, 0, y);
 }
 
 const kn_himporter kn_himport_control[] = {
     {"func.call", call, NULL, 0},
-    {"stablehlo.after_all", token, NULL, 0},
+    {"stablehlo.after_all", token, &kn_prim_after_all, 0},
     {"stablehlo.case", switch_case, NULL, 0},
     {"stablehlo.composite", composite, NULL, 1},
-    {"stablehlo.create_token", token, NULL, 0},
+    {"stablehlo.create_token", token, &kn_prim_create_token, 0},
     {"stablehlo.get_tuple_element", get_tuple_element, NULL, 0},
     {"stablehlo.if", if_else, NULL, 0},
     {"stablehlo.optimization_barrier", barrier, NULL, 0},

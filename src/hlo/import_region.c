@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions as closed bodies; values that are tuples or tokens. */
+/* Regions as closed bodies; values that are tuples. */
 #include "hlo/import.h"
 
 /* ---- captures ---- */
@@ -70,7 +70,7 @@ static kiln_status bring_in(kn_himport *h, kn_build *to, kn_hwritten *written, c
 
 kiln_status kn_hunflatten(kn_himport *h, const kn_mtype *t, const kn_atom *atoms, uint32_t *k, kn_hvalue *out)
 {
-    *out = (kn_hvalue){.kind = KN_H_TOKEN};
+    *out = (kn_hvalue){.kind = KN_H_NONE};
     if (t->kind == KN_MT_TENSOR) *out = (kn_hvalue){.kind = KN_H_ARRAY, .atom = atoms[(*k)++]};
     if (t->kind != KN_MT_TUPLE) return KILN_OK;
     kn_hvalue *items = KN_NEWN(h->arena, kn_hvalue, t->n);
@@ -104,7 +104,7 @@ kiln_status kn_hset_flat(kn_himport *h, const kn_mop *o, const kn_atom *atoms, u
 
 static kiln_status input_of_type(kn_himport *h, const kn_mregion *region, const kn_mtype *t, kn_hvalue *out)
 {
-    *out = (kn_hvalue){.kind = KN_H_TOKEN};
+    *out = (kn_hvalue){.kind = KN_H_NONE};
     if (t->kind == KN_MT_TENSOR) {
         if (!t->known || t->dynamic || kiln_type_size(t->type) < 0)
             return kn_source_fail(&h->m->src, region->at, KILN_UNSUPPORTED, "unsupported", "tensors of a fixed shape", "an argument of type %.*s",

@@ -108,10 +108,9 @@ bool kn_lex_integer(kn_span text, uint64_t *bits, bool *negative, bool *hex);
 /* ---- types ---- */
 
 typedef enum kn_mtype_kind {
-    KN_MT_TENSOR,
+    KN_MT_TENSOR, /* or a token, an array without contents */
     KN_MT_SCALAR, /* an element type by itself, as in attributes */
     KN_MT_TUPLE,
-    KN_MT_TOKEN,
     KN_MT_FUNCTION,
     KN_MT_OTHER /* read, not understood: refused when used */
 } kn_mtype_kind;

@@ -9,6 +9,10 @@ void kn_mprint_type(kn_text *t, const kn_mtype *type)
 {
     switch (type->kind) {
     case KN_MT_TENSOR:
+        if (type->type.dtype == KILN_TOKEN) {
+            kn_text_add(t, "!stablehlo.token");
+            break;
+        }
         kn_text_add(t, "tensor<");
         for (uint32_t d = 0; d < type->type.rank; d++) kn_text_printf(t, "%lldx", (long long)type->type.dims[d]);
         kn_text_add(t, type->index ? "index" : kn_mlir_dtype(type->type.dtype) ? kn_mlir_dtype(type->type.dtype) : "none");
@@ -23,7 +27,6 @@ void kn_mprint_type(kn_text *t, const kn_mtype *type)
         }
         kn_text_char(t, '>');
         break;
-    case KN_MT_TOKEN: kn_text_add(t, "!stablehlo.token"); break;
     default: kn_text_addn(t, type->text.s, type->text.n); break;
     }
 }

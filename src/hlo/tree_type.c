@@ -205,7 +205,7 @@ static kiln_status any_type(kn_mreader *r, kn_mtype *t)
     if (kn_lex_take_word(lx, "tuple")) return tuple(r, t);
     if (lx->tok.kind == KN_T_BANG) {
         bool token = kn_span_is(lx->tok.text, "stablehlo.token") || kn_span_is(lx->tok.text, "mhlo.token");
-        t->kind = token ? KN_MT_TOKEN : KN_MT_OTHER;
+        *t = (kn_mtype){.kind = token ? KN_MT_TENSOR : KN_MT_OTHER, .known = token, .type = KILN_SCALAR(KILN_TOKEN), .text = t->text};
         kn_lex_next(lx);
         return kn_lex_is(lx, '<') ? kn_lex_balanced(lx, &skipped) : KILN_OK;
     }

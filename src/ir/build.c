@@ -145,6 +145,7 @@ static kiln_status copy_params(kn_build *b, const kn_prim *prim, const kn_param 
     if (!said && prim->nparams <= sizeof nones / sizeof *nones) return KILN_OK;
     KILN_TRY_MEM(b->ctx, own = KN_NEWN(&b->prog->arena, kn_param, prim->nparams));
     for (uint32_t i = 0; i < prim->nparams; i++) KILN_TRY(copy_param(b->ctx, &b->prog->arena, &params[i], &own[i]));
+    if ((prim->flags & KN_NUMBERED) && own[0].kind == KN_P_NONE) own[0] = KN_INT(b->prog->numbered++);
     *out = own;
     return KILN_OK;
 }

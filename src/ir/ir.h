@@ -134,6 +134,7 @@ struct kiln_prog {
     KN_VEC(const char *) files;   /* [0] is "" */
     KN_VEC(kiln_array *) arrays;  /* every constant's value, released with the program */
     const char *name;             /* of the module that it was read from, or NULL */
+    uint32_t numbered;            /* equations that have been given a number (KN_NUMBERED) */
     uint32_t own_file;            /* index of the file that is the program's own text, 0: none */
     bool old_dialect;             /* read from the old jaxpr dialect; the printer's default */
     bool has_holes;               /* a constant has no value: it prints, but cannot run */

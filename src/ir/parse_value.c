@@ -41,10 +41,10 @@ kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out)
     w.n = (size_t)(p->c.at - w.s);
     if (!kiln_dtype_from_name(w.s, w.n, &out->dtype)) {
         static const char accepted[] = "bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128, key<fry>";
-        if (kn_word_is(w, "Ref") || kn_word_is(w, "Tok")) return kn_syntax(p, start, "unsupported", accepted, "values of type %.*s are not read", (int)w.n, w.s);
+        if (kn_word_is(w, "Ref")) return kn_syntax(p, start, "unsupported", accepted, "values of type %.*s are not read", (int)w.n, w.s);
         return kn_syntax(p, start, "syntax", accepted, w.n ? "no element type '%.*s'" : "an element type is missing%.*s", w.n < 40 ? (int)w.n : 40, w.s);
     }
-    if (out->dtype == KILN_TOKEN) return kn_syntax(p, start, "unsupported", NULL, "tokens are not read");
+    if (out->dtype == KILN_TOKEN && kn_peek(p) != '[') return KILN_OK; /* one token is written without a shape */
     if (kn_peek(p) != '[') return kn_syntax(p, p->c.at, "syntax", "f32[2,3]", "a shape is missing after '%.*s'", (int)w.n, w.s);
     p->c.at++;
     return read_dims(p, arena, start, out);

@@ -21,7 +21,9 @@ enum {
     KN_ACCUMULATES = 1u << 9,  /* the transpose rule adds to the cotangents that ct_in holds on entry */
     KN_BY_PARTS = 1u << 10,    /* of complex numbers: the same of each part */
     KN_TRANSIENT = 1u << 11,   /* stands in programs only while they are transformed: no sample, never run */
-    KN_FROM_NOTHING = 1u << 12 /* a sum that starts from -0.0, as if there were no first value */
+    KN_FROM_NOTHING = 1u << 12, /* a sum that starts from -0.0, as if there were no first value */
+    KN_NUMBERED = 1u << 13      /* parameter 0 tells such equations apart; where it is None, they are counted in the order of the text, in
+                                 * which those numbers are not printed */
 };
 
 /* How a base primitive becomes loops. */

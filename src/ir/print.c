@@ -21,7 +21,7 @@ typedef struct printer {
     bool old, brief; /* style */
     uint32_t n_names;       /* letters given out */
     uint32_t *taken, n_taken; /* letters that shared bodies have as names, rising; those still to come */
-    uint32_t n_calls;
+    uint32_t n_calls, n_numbered;
     uint32_t depth;
     kn_text piece;
 } printer;
@@ -350,6 +350,7 @@ static kiln_status print_params(printer *p, const kn_eqn *e, body *called)
     for (uint32_t i = 0; i < e->prim->nparams; i++) {
         const kn_param *v = &e->params[i];
         if (!kn_param_shows(e, i, p->old)) continue;
+        if (i == 0 && (e->prim->flags & KN_NUMBERED) && v->kind == KN_P_INT && v->i == p->n_numbered++) continue;
         const shown s = how(p, &b, e->prim->params[i].name, v);
         if (s != WHOLE) KILN_TRY(pass_over(p, v, called));
         rest |= s == LEFT_OUT && !b.loop;

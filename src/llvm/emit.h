@@ -6,7 +6,9 @@
  *   entry.c    prologue and epilogue: floating-point mode, stop flag, clock ticks, pointers loaded once
  *   frame.c    what functions beside the entry take from outside
  *   range.c    loops that may be split over threads: functions of their own
- *   piece.c    long blocks and equal nests: functions of their own
+ *   piece.c    long blocks, equal nests, and what is made at another level: functions of their own
+ *   heat.c     level 2: what is better made at level 0
+ *   join.c     the objects of both levels as one
  *   types.c    element types in memory and in registers, constants, vectors of lanes
  *   flow.c     blocks, loops, while, if, swap
  *   lanes.c    loops in lanes
@@ -28,6 +30,7 @@
 #include "run/codegen.h"
 
 #include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
 
 typedef LLVMValueRef kn_ll;
 typedef LLVMBasicBlockRef kn_bb;
@@ -68,7 +71,9 @@ typedef struct kn_emit {
     kn_codegen_result *out;
     kn_arena arena;
     LLVMContextRef c;
-    LLVMModuleRef m;
+    LLVMModuleRef m; /* that is being filled: one of the next two, which are NULL where they are not needed */
+    LLVMModuleRef level[2];          /* of code at level 0, at level 2 */
+    LLVMTargetMachineRef machine[2]; /* that make it */
     LLVMBuilderRef b;
     kn_ll fn;
     kn_ll buffers, scratch, table, call; /* the entry's arguments; in a function of a range, what its frame has of them */
@@ -90,6 +95,8 @@ typedef struct kn_emit {
     kn_place_known places[KN_PLACES];
     unsigned next_place;
     unsigned vector_bytes; /* of a native vector */
+    bool two_levels, entry_hot; /* heat.c: the entry is at level 2, and so is .. */
+    bool *hot;                  /* .. this statement of the program */
     uint32_t *mark, marks; /* frame.c */
     uint32_t ranges, pieces;
     kn_ll frame;      /* of the pieces that the function calls; NULL: none yet */
@@ -167,7 +174,12 @@ void kn_neighbours_begin(kn_emit *e, const kn_lblock *body, const kn_ll range[2]
 /* Elements min(max(first, lo), hi) + more of each lane, `first` linear, from whole vectors; NULL: to be loaded otherwise. */
 kn_ll kn_emit_neighbours(kn_emit *e, const kn_linst *in, const kn_val *first, int64_t more, int64_t lo, int64_t hi);
 
+/* ---- heat.c ---- */
+void kn_emit_heat(kn_emit *e); /* before the entry is made */
+
 /* ---- piece.c ---- */
+uint32_t kn_emit_weight(const kn_loops *l, kn_lv v); /* statements in it but for constants, and itself */
+bool kn_emit_stays(const kn_loops *l, kn_lv v);      /* in the function that it stands in */
 bool kn_emit_pieces(kn_emit *e, const kn_lblock *b); /* false: the block is better made as it is */
 
 /* ---- range.c ---- */

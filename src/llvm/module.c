@@ -2,6 +2,7 @@
 /* The code generator's table: loops to object code. LLVM selects instructions and allocates registers; no pass runs over the
  * IR but those that code generation itself brings. */
 #include "llvm/emit.h"
+#include "llvm/join.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
@@ -126,11 +127,13 @@ static bool emit_all(kn_emit *e)
     e->slot_loads = kn_emit_new(e, l->slots.n, 1);
     if (e->failed) return false;
     LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p, p};
+    e->m = e->level[e->two_levels ? e->entry_hot : e->o->tier > 0];
     kn_emit_declare(e, "kiln_entry", LLVMFunctionType(LLVMInt32TypeInContext(e->c), params, 4, false));
     kn_emit_prologue(e);
     kn_emit_block(e, &l->top);
     kn_emit_epilogue(e);
-    if (e->o->tier == 0) {
+    if (e->level[0]) {
+        e->m = e->level[0];
         kn_emit_quick(e);
         if (!e->failed && e->target != &kn_targets[KN_AARCH64]) kn_emit_cut(e); /* there another selector is the fast one */
     }
@@ -147,11 +150,11 @@ static char *keep(const void *p, size_t n)
     return s;
 }
 
-static char *code(kn_emit *e, LLVMTargetMachineRef m, LLVMModuleRef module, LLVMCodeGenFileType kind, size_t *n)
+static char *code(kn_emit *e, unsigned level, LLVMModuleRef module, LLVMCodeGenFileType kind, size_t *n)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(m, module, kind, &message, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(e->machine[level], module, kind, &message, &buffer)) {
         kn_emit_fail(e, "%s", message ? message : "LLVM failed");
         LLVMDisposeMessage(message);
         return NULL;
@@ -163,43 +166,77 @@ static char *code(kn_emit *e, LLVMTargetMachineRef m, LLVMModuleRef module, LLVM
     return s;
 }
 
-/* With a remark of how many instructions the slow selector gets, at level 0. */
-static char *keep_ir(const kn_emit *e, const char *text, size_t n)
+/* Appends a text to one that may be NULL. */
+static void append(kn_emit *e, char **to, const char *text)
 {
-    enum { REMARK = 60 };
-    char *s = malloc(n + REMARK);
-    if (!s) return NULL;
-    memcpy(s, text, n);
-    s[n] = 0;
-    if (e->out->slow) snprintf(s + n, REMARK, "; slow selector: %llu\n", (unsigned long long)e->out->slow);
-    return s;
+    size_t n = *to ? strlen(*to) : 0, more = strlen(text);
+    char *s = realloc(*to, n + more + 1);
+    if (!s) {
+        kn_emit_fail(e, "out of memory");
+        return;
+    }
+    memcpy(s + n, text, more + 1);
+    *to = s;
 }
 
-static void print(kn_emit *e, LLVMTargetMachineRef m)
+static void print_level(kn_emit *e, unsigned level)
 {
     size_t n;
     if (e->o->want_ir) {
-        char *text = LLVMPrintModuleToString(e->m);
-        e->out->ir = keep_ir(e, text, strlen(text));
+        char *text = LLVMPrintModuleToString(e->level[level]);
+        append(e, &e->out->ir, text);
         LLVMDisposeMessage(text);
-        if (!e->out->ir) kn_emit_fail(e, "out of memory");
     }
-    if (e->o->want_asm) {
-        LLVMModuleRef copy = LLVMCloneModule(e->m); /* code generation changes what it reads */
-        e->out->assembly = code(e, m, copy, LLVMAssemblyFile, &n);
+    if (e->o->want_asm && !e->failed) {
+        LLVMModuleRef copy = LLVMCloneModule(e->level[level]); /* code generation changes what it reads */
+        char *text = code(e, level, copy, LLVMAssemblyFile, &n);
+        if (text) append(e, &e->out->assembly, text);
+        free(text);
         LLVMDisposeModule(copy);
     }
+}
+
+/* With a remark of how many instructions the slow selector gets, of what is made at level 0. */
+static void print(kn_emit *e)
+{
+    char remark[60];
+    for (unsigned level = 0; level < TIERS && !e->failed; level++)
+        if (e->level[level]) print_level(e, level);
+    if (!e->o->want_ir || !e->out->slow || e->failed) return;
+    snprintf(remark, sizeof remark, "; slow selector: %llu\n", (unsigned long long)e->out->slow);
+    append(e, &e->out->ir, remark);
 }
 
 static void verify(kn_emit *e)
 {
 #ifdef KN_DEBUG
-    char *message = NULL;
-    if (LLVMVerifyModule(e->m, LLVMReturnStatusAction, &message)) kn_emit_fail(e, "the IR is not valid: %s", message);
-    LLVMDisposeMessage(message);
+    for (unsigned level = 0; level < TIERS; level++) {
+        char *message = NULL;
+        if (!e->level[level]) continue;
+        if (LLVMVerifyModule(e->level[level], LLVMReturnStatusAction, &message)) kn_emit_fail(e, "the IR is not valid: %s", message);
+        LLVMDisposeMessage(message);
+    }
 #else
     (void)e;
 #endif
+}
+
+/* Of one level or of both. */
+static void make_object(kn_emit *e)
+{
+    char *part[TIERS] = {NULL, NULL};
+    size_t n[TIERS];
+    for (unsigned level = 0; level < TIERS && !e->failed; level++)
+        if (e->level[level]) part[level] = code(e, level, e->level[level], LLVMObjectFile, &n[level]);
+    if (part[0] && part[1] && !e->failed) {
+        e->out->object = kn_objects_join(part[0], n[0], part[1], n[1], &e->out->object_bytes);
+        if (!e->out->object) kn_emit_fail(e, "out of memory");
+        free(part[0]);
+        free(part[1]);
+        return;
+    }
+    e->out->object = part[0] ? part[0] : part[1];
+    e->out->object_bytes = part[0] ? n[0] : part[1] ? n[1] : 0;
 }
 
 static void diagnostic(LLVMDiagnosticInfoRef info, void *ud)
@@ -218,23 +255,43 @@ static void release(kn_codegen_result *r)
     *r = (kn_codegen_result){0};
 }
 
-static void run(kn_emit *e, LLVMTargetMachineRef machine)
+/* The module of a level, with a machine that makes its code. */
+static void open_level(kn_emit *e, unsigned level)
+{
+    unsigned target = (unsigned)(e->target - kn_targets);
+    e->machine[level] = machine_take(target, level, e->error, e->error_bytes);
+    if (!e->machine[level]) {
+        e->failed = true;
+        return;
+    }
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine[level]);
+    e->level[level] = LLVMModuleCreateWithNameInContext("kiln", e->c);
+    LLVMSetModuleDataLayout(e->level[level], layout);
+    LLVMSetTarget(e->level[level], e->target->triple);
+    LLVMDisposeTargetData(layout);
+}
+
+static void close_level(kn_emit *e, unsigned level)
+{
+    if (e->level[level]) LLVMDisposeModule(e->level[level]);
+    if (e->machine[level]) machine_give((unsigned)(e->target - kn_targets), level, e->machine[level]);
+}
+
+static void run(kn_emit *e)
 {
     e->c = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(e->c, diagnostic, e);
-    e->m = LLVMModuleCreateWithNameInContext("kiln", e->c);
     e->b = LLVMCreateBuilderInContext(e->c);
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-    LLVMSetModuleDataLayout(e->m, layout);
-    LLVMSetTarget(e->m, e->target->triple);
-    if (emit_all(e)) {
+    if (e->o->tier) kn_emit_heat(e);
+    for (unsigned level = 0; level < TIERS && !e->failed; level++)
+        if (e->two_levels || level == (e->o->tier > 0)) open_level(e, level);
+    if (!e->failed && emit_all(e)) {
         verify(e);
-        if (!e->failed) print(e, machine);
-        if (!e->failed) e->out->object = code(e, machine, e->m, LLVMObjectFile, &e->out->object_bytes);
+        if (!e->failed) print(e);
+        if (!e->failed) make_object(e);
     }
-    LLVMDisposeTargetData(layout);
     LLVMDisposeBuilder(e->b);
-    LLVMDisposeModule(e->m);
+    for (unsigned level = 0; level < TIERS; level++) close_level(e, level);
     LLVMContextDispose(e->c);
 }
 
@@ -242,17 +299,14 @@ static int generate(const kn_loops *l, const kn_codegen_options *o, kn_codegen_r
 {
     *out = (kn_codegen_result){0};
     const kn_target *t = kn_target_find(o->target);
-    unsigned target = t ? (unsigned)(t - kn_targets) : KN_N_TARGETS, tier = o->tier > 0;
+    unsigned target = t ? (unsigned)(t - kn_targets) : KN_N_TARGETS;
     if (target < first_target || target > last_target) {
         snprintf(error, error_bytes, "this module makes no code for target '%s'", o->target);
         return -1;
     }
-    LLVMTargetMachineRef machine = machine_take(target, tier, error, error_bytes);
-    if (!machine) return -1;
     kn_emit e = {.l = l, .o = o, .out = out, .target = t, .error = error, .error_bytes = error_bytes, .vector_bytes = t->vector_bits / 8};
     kn_arena_init(&e.arena, NULL);
-    run(&e, machine);
-    machine_give(target, tier, machine);
+    run(&e);
     kn_arena_fini(&e.arena);
     if (e.failed) release(out);
     return e.failed ? -1 : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What LLVM does to a function grows faster than the function. So a long block is made of pieces, each a function of its own that the block
  * calls in order, and nests of the program that are equal but for the arrays and values that they take from outside are one function, called
- * with another frame each time. What a piece gives to what stands behind it comes back through its frame, behind what it takes. */
+ * with another frame each time. What a piece gives to what stands behind it comes back through its frame, behind what it takes. Statements
+ * of the program that are made at another level than the entry are pieces, too, in the module of that level. */
 #include "base/map.h"
 #include "llvm/frame.h"
 
@@ -36,22 +37,26 @@ typedef struct pieces {
 static uint32_t weight_of(const kn_loops *l, const kn_lblock *b)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < b->inst.n; i++) {
-        const kn_linst *in = &l->inst.v[b->inst.v[i]];
-        n += in->op != KN_L_CONST;
-        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) n += weight_of(l, &in->region->blocks[k]);
-    }
+    for (uint32_t i = 0; i < b->inst.n; i++) n += kn_emit_weight(l, b->inst.v[i]);
+    return n;
+}
+
+uint32_t kn_emit_weight(const kn_loops *l, kn_lv v)
+{
+    const kn_linst *in = &l->inst.v[v];
+    uint32_t n = in->op != KN_L_CONST;
+    for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) n += weight_of(l, &in->region->blocks[k]);
     return n;
 }
 
 /* Pointers of slots that change, and clock ticks, belong to the function that they stand in. */
-static bool stays(const kn_loops *l, kn_lv v)
+bool kn_emit_stays(const kn_loops *l, kn_lv v)
 {
     const kn_linst *in = &l->inst.v[v];
     if (in->op == KN_L_SWAP || in->op == KN_L_POINT || in->op == KN_L_TICK) return true;
     for (uint32_t k = 0; in->region && k < in->region->nblocks; k++)
         for (uint32_t i = 0; i < in->region->blocks[k].inst.n; i++)
-            if (stays(l, in->region->blocks[k].inst.v[i])) return true;
+            if (kn_emit_stays(l, in->region->blocks[k].inst.v[i])) return true;
     return false;
 }
 
@@ -258,15 +263,25 @@ static LLVMTypeRef type_of(kn_emit *e)
     return LLVMFunctionType(LLVMVoidTypeInContext(e->c), &frame, 1, false);
 }
 
+/* Of the block, statement i is made at another level than the entry. */
+static bool elsewhere(const pieces *s, uint32_t i)
+{
+    const kn_emit *e = s->e;
+    return e->two_levels && s->b == &e->l->top && e->hot[i] != e->entry_hot;
+}
+
 static void make_function(pieces *s, uint32_t from, uint32_t to, nest *n)
 {
     kn_emit *e = s->e;
     char name[32];
+    LLVMModuleRef here = e->m, there = elsewhere(s, from) ? e->level[!e->entry_hot] : here;
     kn_aside a = kn_frame_put_aside(e, &n->taken);
     if (e->failed) return;
     snprintf(name, sizeof name, "kiln_piece_%u", ++e->pieces);
+    e->m = there;
     kn_emit_declare(e, name, type_of(e));
-    LLVMSetLinkage(e->fn, LLVMInternalLinkage);
+    LLVMSetLinkage(e->fn, there == here ? LLVMInternalLinkage : LLVMExternalLinkage);
+    LLVMSetVisibility(e->fn, there == here ? LLVMDefaultVisibility : LLVMHiddenVisibility);
     n->fn = e->fn;
     kn_frame_open(e, &n->taken, &a);
     kn_bb body = kn_block_new(e);
@@ -277,6 +292,19 @@ static void make_function(pieces *s, uint32_t from, uint32_t to, nest *n)
     LLVMPositionBuilderAtEnd(e->b, e->entry);
     LLVMBuildBr(e->b, body);
     kn_frame_take_back(e, &n->taken, &a);
+    e->m = here;
+}
+
+/* The function as the module that is being filled knows it. */
+static kn_ll known_here(kn_emit *e, kn_ll fn)
+{
+    size_t n;
+    const char *name = LLVMGetValueName2(fn, &n);
+    kn_ll known = LLVMGetNamedFunction(e->m, name);
+    if (known) return known;
+    known = LLVMAddFunction(e->m, name, type_of(e));
+    LLVMSetVisibility(known, LLVMHiddenVisibility);
+    return known;
 }
 
 /* One frame serves all pieces that a function calls. */
@@ -298,7 +326,7 @@ static void call(kn_emit *e, const nest *n, const nest *as)
     uint32_t cell = kn_frame_cells(&as->taken);
     kn_ll frame = frame_of(e, cell + as->given.n);
     kn_frame_fill(e, &as->taken, frame);
-    LLVMBuildCall2(e->b, type_of(e), n->fn, &frame, 1, "");
+    LLVMBuildCall2(e->b, type_of(e), known_here(e, n->fn), &frame, 1, "");
     for (uint32_t i = 0; i < as->given.n; i++, cell++) {
         kn_ll x = n->constant[i] ? n->constant[i] : LLVMBuildLoad2(e->b, n->types[i], kn_frame_cell(e, frame, cell), "");
         kn_set(e, as->given.v[i], x, false);
@@ -338,7 +366,8 @@ static void emit_nest(pieces *s, uint32_t i)
 static void inline_or_cut(pieces *s, uint32_t from, uint32_t to, uint32_t weight, uint32_t total)
 {
     bool one = to - from == 1 && weight > total / 2; /* whose inside is cut instead */
-    if (total >= LONG && weight >= PIECE / 4 && !one) cut_off(s, from, to);
+    bool other = weight && elsewhere(s, from);
+    if (other || (total >= LONG && weight >= PIECE / 4 && !one)) cut_off(s, from, to);
     else kn_emit_statements(s->e, s->b, from, to);
 }
 
@@ -346,8 +375,8 @@ static void run(pieces *s, uint32_t total)
 {
     uint32_t from = 0, sum = 0, n = s->b->inst.n;
     for (uint32_t i = 0; i < n && !s->e->failed; i++) {
-        bool again = s->hash[i] && kn_map_get(&s->count, s->hash[i]) > 1, here = stays(s->e->l, s->b->inst.v[i]);
-        if (again || here || sum >= PIECE) {
+        bool again = s->hash[i] && kn_map_get(&s->count, s->hash[i]) > 1, here = kn_emit_stays(s->e->l, s->b->inst.v[i]);
+        if (again || here || sum >= PIECE || elsewhere(s, i) != elsewhere(s, from)) {
             inline_or_cut(s, from, i, sum, total);
             from = i, sum = 0;
         }
@@ -365,7 +394,7 @@ static bool count_nests(pieces *s)
     bool any = false;
     for (uint32_t i = 0; i < s->b->inst.n; i++) {
         kn_lv v = s->b->inst.v[i];
-        if (!s->e->l->inst.v[v].region || s->weight[i] < WORTH_ONE || stays(s->e->l, v)) continue;
+        if (!s->e->l->inst.v[v].region || s->weight[i] < WORTH_ONE || kn_emit_stays(s->e->l, v)) continue;
         s->hash[i] = hash_statement(s->e->l, v, 1);
         uint32_t n = kn_map_get(&s->count, s->hash[i]);
         any = any || n;
@@ -384,13 +413,11 @@ bool kn_emit_pieces(kn_emit *e, const kn_lblock *b)
     s.hash = kn_emit_new(e, b->inst.n, sizeof *s.hash);
     if (!s.weight || !s.hash) return true;
     for (uint32_t i = 0; i < b->inst.n; i++) {
-        const kn_linst *in = &e->l->inst.v[b->inst.v[i]];
-        s.weight[i] = in->op != KN_L_CONST;
-        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) s.weight[i] += weight_of(e->l, &in->region->blocks[k]);
+        s.weight[i] = kn_emit_weight(e->l, b->inst.v[i]);
         total += s.weight[i];
     }
     bool again = b == &e->l->top && count_nests(&s);
-    if (!again && total < LONG) return false;
+    if (!again && total < LONG && !(e->two_levels && b == &e->l->top)) return false;
     for (uint32_t i = 0; i < b->inst.n; i++) uses_of(&s, b->inst.v[i], i);
     for (uint32_t i = 0; i < b->yields.n; i++) used(&s, b->yields.v[i], b->inst.n);
     run(&s, total);

@@ -109,26 +109,6 @@ static found look_for(const forwarder *w, uint32_t slot)
     return f;
 }
 
-static void replace(forwarder *w, kn_lblock *b, kn_lv old, kn_lv new)
-{
-    for (uint32_t i = 0; i < b->inst.n; i++) {
-        kn_linst *in = inst(w, b->inst.v[i]);
-        if (in->a == old) in->a = new;
-        if (in->b == old) in->b = new;
-        if (in->c == old) in->c = new;
-        kn_lregion *r = in->region;
-        if (!r) continue;
-        if (r->lo == old) r->lo = new;
-        if (r->hi == old) r->hi = new;
-        if (r->selector == old) r->selector = new;
-        for (uint32_t k = 0; k < r->init.n; k++)
-            if (r->init.v[k] == old) r->init.v[k] = new;
-        for (uint32_t k = 0; k < r->nblocks; k++) replace(w, &r->blocks[k], old, new);
-    }
-    for (uint32_t k = 0; k < b->yields.n; k++)
-        if (b->yields.v[k] == old) b->yields.v[k] = new;
-}
-
 static kn_lv add_inst(forwarder *w, kn_linst in)
 {
     return MAKER_TRY_MEM(w->m, kn_push(w->m->arena, &w->l->inst, in)) ? w->l->inst.n - 1 : 0;
@@ -151,7 +131,7 @@ static void carry(forwarder *w, kn_lv loop, const found *f, int64_t first, kn_lb
               kn_push(arena, &w->loop->blocks[0].params, p) && kn_push(arena, &b->params, q) && kn_push(arena, &b->yields, stored) &&
               kn_push(arena, &w->loop->results, result);
     if (!MAKER_TRY_MEM(w->m, ok)) return;
-    replace(w, b, load, q);
+    replace_value(w->l, b, load, q);
     memmove(&b->inst.v[f->load], &b->inst.v[f->load + 1], (b->inst.n - f->load - 1) * sizeof *b->inst.v);
     b->inst.n--;
 }

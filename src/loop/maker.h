@@ -292,6 +292,8 @@ void put_registers(maker *m, frame *f, uint32_t var, const kn_lv *v);
 typedef void (*nest_body)(maker *m, void *ud, const kn_lv *ix);
 void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_body body, void *ud);
 
+/* replace.c: another value in a block and inside it. */
+void replace_value(kn_loops *l, kn_lblock *b, kn_lv old, kn_lv new);
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);
 /* prune.c: what nobody uses is dropped. */

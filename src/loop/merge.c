@@ -180,32 +180,10 @@ static bool may_merge(const merger *g, kn_lv first, kn_lv second, const summary 
 
 /* ---- merging ---- */
 
-static void replace(merger *g, kn_lblock *b, kn_lv old, kn_lv new)
-{
-    for (uint32_t i = 0; i < b->inst.n; i++) {
-        kn_linst *in = inst(g, b->inst.v[i]);
-        if (in->op != KN_L_RESULT) {
-            if (in->a == old) in->a = new;
-            if (in->b == old) in->b = new;
-            if (in->c == old) in->c = new;
-        }
-        kn_lregion *r = in->region;
-        if (!r) continue;
-        if (r->lo == old) r->lo = new;
-        if (r->hi == old) r->hi = new;
-        if (r->selector == old) r->selector = new;
-        for (uint32_t k = 0; k < r->init.n; k++)
-            if (r->init.v[k] == old) r->init.v[k] = new;
-        for (uint32_t k = 0; k < r->nblocks; k++) replace(g, &r->blocks[k], old, new);
-    }
-    for (uint32_t k = 0; k < b->yields.n; k++)
-        if (b->yields.v[k] == old) b->yields.v[k] = new;
-}
-
 static void merge(merger *g, kn_lv first, kn_lv second, summary *a, const summary *b)
 {
     kn_lblock *to = &inst(g, first)->region->blocks[0], *from = &inst(g, second)->region->blocks[0];
-    replace(g, from, from->params.v[0], to->params.v[0]);
+    replace_value(g->l, from, from->params.v[0], to->params.v[0]);
     for (uint32_t i = 0; i < from->inst.n; i++)
         if (!MAKER_TRY_MEM(g->m, kn_push(g->m->arena, &to->inst, from->inst.v[i]))) g->failed = true;
     for (uint32_t s = 0; s < g->l->slots.n; s++) {
@@ -242,7 +220,7 @@ static void use_held(merger *g, kn_lblock *b, kn_lblock *whole, kn_lv iv, const 
         kn_linst *in = inst(g, v);
         if (in->op == KN_L_LOAD && in->a == iv && held[in->slot]) {
             g->mention[in->slot]--;
-            replace(g, whole, v, held[in->slot]);
+            replace_value(g->l, whole, v, held[in->slot]);
             continue;
         }
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) use_held(g, &in->region->blocks[k], whole, iv, held);
@@ -265,7 +243,7 @@ static void hold_values(merger *g, kn_lv loop)
         kn_linst *in = inst(g, v);
         if (in->op == KN_L_LOAD && in->a == iv && held[in->slot]) {
             g->mention[in->slot]--;
-            replace(g, b, v, held[in->slot]);
+            replace_value(g->l, b, v, held[in->slot]);
             continue;
         }
         b->inst.v[n++] = v;

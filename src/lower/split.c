@@ -41,8 +41,9 @@ typedef struct scope {
 
 static bool is_complex(kiln_type t) { return kiln_dtype_kind(t.dtype) == 'c'; }
 
-/* A key is the integer of its bits. */
-static kiln_dtype bits_of(kiln_dtype d) { return d == KILN_KEY ? KILN_U64 : d; }
+/* A key is the integer of its bits, a token a byte. */
+static kiln_dtype bits_of(kiln_dtype d) { return d == KILN_KEY ? KILN_U64 : d == KILN_TOKEN ? KILN_U8 : d; }
+static bool is_number(kiln_dtype d) { return bits_of(d) == d; }
 static kiln_type type_of(kiln_type t)
 {
     t.dtype = bits_of(t.dtype);
@@ -262,8 +263,8 @@ static void see_body(void *ud, const kn_jaxpr *body);
 static bool must_split(const kn_jaxpr *j)
 {
     bool any = false;
-    for (uint32_t i = 0; i < j->nvars; i++) any = any || is_complex(j->vars[i].type) || j->vars[i].type.dtype == KILN_KEY;
-    for (uint32_t i = 0; i < j->nlits; i++) any = any || kiln_dtype_kind(j->lits[i].dtype) == 'c' || j->lits[i].dtype == KILN_KEY;
+    for (uint32_t i = 0; i < j->nvars; i++) any = any || is_complex(j->vars[i].type) || !is_number(j->vars[i].type.dtype);
+    for (uint32_t i = 0; i < j->nlits; i++) any = any || kiln_dtype_kind(j->lits[i].dtype) == 'c' || !is_number(j->lits[i].dtype);
     for (uint32_t k = 0; !any && k < j->neqns; k++) kn_eqn_bodies(&j->eqns[k], see_body, &any);
     return any;
 }
@@ -362,7 +363,7 @@ static kiln_status split_body(splitting *sp, const kn_jaxpr *j, uint32_t pairs, 
 
 static kiln_status constant(scope *s, kiln_array *a, kn_atom *out)
 {
-    if (a->type.dtype != KILN_KEY) return kn_build_const(&s->b, a, out);
+    if (is_number(a->type.dtype)) return kn_build_const(&s->b, a, out);
     kiln_array *bits;
     KILN_TRY(kiln_array_create(s->sp->ctx, type_of(a->type), &bits));
     if (a->bytes) memcpy(bits->data, a->data, a->bytes);

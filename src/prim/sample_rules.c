@@ -201,6 +201,26 @@ kiln_status kn_sample_empty(kn_sample *s)
     return kn_sample_emit(s, scalar ? (kn_param[]){KN_DTYPE(d), KN_NONE} : (kn_param[]){KN_DTYPE(d), KN_NONE, KN_INTS(rank, dims)}, NULL, 0, 1);
 }
 
+kiln_status kn_sample_token(kn_sample *s)
+{
+    kn_atom x[3];
+    uint32_t n = s->prim->nin == KN_VARIADIC ? (uint32_t)kn_sample_between(s, 0, 3) : s->prim->nin;
+    for (uint32_t k = 0; k < n; k++) KILN_TRY(kn_sample_input(s, KILN_SCALAR(KILN_TOKEN), &x[k]));
+    return kn_sample_emit(s, NULL, x, n, 1);
+}
+
+kiln_status kn_sample_uniform(kn_sample *s)
+{
+    int64_t dims[8];
+    kiln_dtype d;
+    kn_atom x[2];
+    uint32_t rank = (uint32_t)kn_sample_between(s, 0, 3);
+    KILN_TRY(kn_sample_dtype(s, "biuf", &d));
+    kn_sample_shape(s, rank, dims);
+    for (int k = 0; k < 2; k++) KILN_TRY(kn_sample_input(s, KILN_SCALAR(d), &x[k]));
+    return kn_sample_emit(s, (kn_param[]){kn_sample_below(s, 2) ? KN_NONE : KN_INT(kn_sample_below(s, 100)), KN_INTS(rank, dims)}, x, 2, 1);
+}
+
 kiln_status kn_sample_slice(kn_sample *s)
 {
     int64_t dims[8], start[8], limit[8], stride[8];

@@ -3,6 +3,7 @@
 #include "array/size.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "loop/cost.h"
 #include "run/cached.h"
 #include "run/codegen.h"
 #include "run/exec.h"
@@ -21,57 +22,13 @@ double kn_now_ms(void)
 
 /* ---- which tier ---- */
 
-static const double unknown_trips = 64, while_trips = 1000, call_cost = 20, routine_cost = 100, worth_it = 50000;
 /* An instruction of level 2 costs some 20 us more to make and saves a fraction of a nanosecond each time it runs: code that runs fewer
  * times a call than this never earns that back. Straight code of any length is level 0, whose time is linear. */
-static const double least_trips = 20;
-/* A loop that carries so much keeps it in registers at level 2, and in memory at level 0. */
-static const double tile_carries = 4, tile_gain = 16;
-
-static double cost(const kn_loops *l, const kn_lblock *b);
-
-/* Of a while loop that counts to a constant, in ones: how often; of others a guess. */
-static double counted(const kn_loops *l, const kn_lregion *r)
-{
-    const kn_linst *test = &l->inst.v[r->blocks[0].yields.v[0]];
-    if (test->op != KN_L_SOP || test->sop != KN_S_lt || l->inst.v[test->b].op != KN_L_CONST || kiln_dtype_kind(test->from) != 'i') return while_trips;
-    for (uint32_t k = 0; k < r->init.n; k++)
-        if (r->blocks[0].params.v[k] == test->a && l->inst.v[r->init.v[k]].op == KN_L_CONST)
-            return (double)l->inst.v[test->b].imm.i - (double)l->inst.v[r->init.v[k]].imm.i;
-    return while_trips;
-}
-
-static double trips(const kn_loops *l, const kn_linst *in)
-{
-    const kn_lregion *r = in->region;
-    if (in->op == KN_L_WHILE) return counted(l, r);
-    if (in->op == KN_L_IF) return 1;
-    const kn_linst *lo = &l->inst.v[r->lo], *hi = &l->inst.v[r->hi];
-    double n = lo->op == KN_L_CONST && hi->op == KN_L_CONST ? (double)hi->imm.i - (double)lo->imm.i : unknown_trips;
-    return n / (r->width ? r->width : 1) + 1;
-}
-
-static double cost(const kn_loops *l, const kn_lblock *b)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < b->inst.n; i++) {
-        const kn_linst *in = &l->inst.v[b->inst.v[i]];
-        if (in->op == KN_L_CONST) continue;
-        double one = in->op == KN_L_CALL                               ? routine_cost
-                     : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
-        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) one += cost(l, &in->region->blocks[k]);
-        bool tile = in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
-        double whole = in->region ? one * trips(l, in) * (tile ? tile_gain : 1) : one;
-        /* Loops that may be split have been weighed, with the lengths of loops inside that depend on theirs. */
-        double weighed = in->region && in->region->cost ? (double)in->region->cost * trips(l, in) * (in->region->width ? in->region->width : 1) : 0;
-        sum += weighed > whole ? weighed : whole;
-    }
-    return sum;
-}
+static const double worth_it = 50000, least_trips = 20;
 
 int kn_tier_of(const kn_loops *l)
 {
-    double c = cost(l, &l->top);
+    double c = kn_loops_cost_of_block(l, &l->top);
     if (l->sized) return 2; /* the same code for all sizes */
     return c > worth_it && c > least_trips * (double)l->inst.n ? 2 : 0;
 }
@@ -84,7 +41,7 @@ static kiln_status generate(kiln_ctx *ctx, const kn_loops *l, const char *target
                             const kn_codegen **table, kn_codegen_result *out)
 {
     char error[400];
-    kn_codegen_options o = {.target = target, .tier = tier, .want_ir = ir, .want_asm = assembly, .table_index = table_index,
+    kn_codegen_options o = {.target = target, .tier = tier, .want_ir = ir, .want_asm = assembly, .cost = kn_loops_cost, .table_index = table_index,
                             .table_lanes = kn_table_lanes};
     KILN_TRY(kn_loops_verify(ctx, l));
     KILN_TRY(kn_codegen_open(ctx, target, table));

@@ -124,6 +124,43 @@ static kiln_prog *straight(kiln_ctx *ctx, const char *type, unsigned n)
     return p;
 }
 
+/* Straight code, then a loop that takes most of a call, then straight code again. Where it `swaps`, it is a loop over steps that has two
+ * arrays for its state, which belong to the entry. */
+static kiln_prog *straight_and_hot(kiln_ctx *ctx, bool swaps)
+{
+    enum { COLD = 40, ROOM = 10000 };
+    static const char *const hot[] = {
+        "    b:f32[5000,8] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(5000, 8) sharding=None] y0\n"
+        "    s:f32[5000,8] = exp b\n"
+        "    z0:f32[8] = reduce_sum[axes=(0,) out_sharding=None] s\n",
+        "    b:f32[5,8] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(5, 8) sharding=None] y0\n"
+        "    s:f32[5,8] = scan[jaxpr={ lambda ; c:f32[5,8]. let d:f32[5,8] = rev[dimensions=(0, 1)] c e:f32[5,8] = mul d 0.75:f32[] in (e,) } "
+        "length=1000 num_carry=1 num_consts=0 reverse=False unroll=1] b\n"
+        "    z0:f32[8] = reduce_sum[axes=(0,) out_sharding=None] s\n"};
+    char *text = malloc(ROOM);
+    assert_non_null(text);
+    size_t at = (size_t)snprintf(text, ROOM, "{ lambda ; x:f32[8] w:f32[8]. let\n    y%d:f32[8] = add x w\n", COLD);
+    for (int i = COLD; i-- > 0;) at += (size_t)snprintf(text + at, ROOM - at, "    y%d:f32[8] = %s y%d w\n", i, i % 3 ? "sub" : "mul", i + 1);
+    at += (size_t)snprintf(text + at, ROOM - at, "%s", hot[swaps]);
+    for (int i = 0; i < COLD; i++) at += (size_t)snprintf(text + at, ROOM - at, "    z%d:f32[8] = %s z%d y%d\n", i + 1, i % 3 ? "sub" : "max", i, i);
+    snprintf(text + at, ROOM - at, "  in (z%d, z0) }", COLD);
+    kiln_prog *p = parsed(ctx, text);
+    free(text);
+    return p;
+}
+
+static void test_level_two_is_for_what_takes_long(void **state)
+{
+    kiln_ctx *ctx = *state;
+    for (int swaps = 0; swaps < 2; swaps++) {
+        kiln_prog *p = straight_and_hot(ctx, swaps);
+        code a = code_of(ctx, p, 2);
+        assert_in_range(a.functions, 2, 4);
+        assert_true(a.slow >= 0); /* the remark of level 0 */
+        kiln_prog_release(p);
+    }
+}
+
 static void test_code_grows_with_the_program(void **state)
 {
     kiln_ctx *ctx = *state;
@@ -171,6 +208,11 @@ static void test_pieces_compute_the_same(void **state)
     kiln_ctx *ctx = *state;
     static const char *const types[] = {"f64[]", "f32[8]", "f32[100]"};
     for (int tier = 0; tier <= 2; tier += 2) {
+        for (int swaps = 0; swaps < 2; swaps++) {
+            kiln_prog *hot = straight_and_hot(ctx, swaps);
+            same_bits(ctx, hot, tier);
+            kiln_prog_release(hot);
+        }
         kiln_prog *p = chain(ctx, 7);
         same_bits(ctx, p, tier);
         kiln_prog_release(p);
@@ -187,7 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elementwise_code_is_fast),    cmocka_unit_test(test_scalars_before_vectors_are_fast),
         cmocka_unit_test(test_equal_nests_are_one_function), cmocka_unit_test(test_code_grows_with_the_program),
-        cmocka_unit_test(test_pieces_compute_the_same),
+        cmocka_unit_test(test_level_two_is_for_what_takes_long), cmocka_unit_test(test_pieces_compute_the_same),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

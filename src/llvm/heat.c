@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level 2: what runs for a few per cent of a call is made at level 0, whatever its length, as code that is made well takes three times as
+ * long to make. Statements of the program are cold from the cheapest one on, as long as all that is cold costs little of the whole. The
+ * entry is of the heat of what has to stand in it; runs of statements of the other heat are functions. The values do not change. */
+#include "llvm/emit.h"
+
+#include <stdlib.h>
+
+/* Of the cost of a call for what is cold; statements: of a cold stretch that is worth a function, of all that make two levels worth it. */
+static const double cold_share = 1.0 / 32;
+enum { WORTH_ONE = 24, WORTH_TWO = 48 };
+
+typedef struct warm {
+    double cost;
+    uint32_t at, weight;
+} warm;
+
+static int by_cost(const void *a, const void *b)
+{
+    const warm *x = a, *y = b;
+    return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* A cold stretch between hot ones that is too short for a function is hot, too. Returns what stays cold. */
+static uint32_t smooth(kn_emit *e, const kn_lblock *b, bool entry_hot)
+{
+    uint32_t cold = 0, stretch = 0, from = 0, n = b->inst.n;
+    for (uint32_t i = 0; i <= n; i++) {
+        if (i < n && !e->hot[i]) {
+            stretch += kn_emit_weight(e->l, b->inst.v[i]);
+            continue;
+        }
+        bool between = (from > 0 && i < n) || entry_hot;
+        if (between && stretch < WORTH_ONE)
+            for (uint32_t k = from; k < i; k++) e->hot[k] = true;
+        else cold += stretch;
+        stretch = 0, from = i + 1;
+    }
+    return cold;
+}
+
+void kn_emit_heat(kn_emit *e)
+{
+    const kn_lblock *b = &e->l->top;
+    uint32_t n = b->inst.n, whole = 0;
+    warm *all = kn_emit_new(e, n, sizeof *all);
+    double cost = 0, sum = 0;
+    e->hot = kn_emit_new(e, n, sizeof *e->hot);
+    if (!all || !e->hot) return;
+    for (uint32_t i = 0; i < n; i++) {
+        kn_lv v = b->inst.v[i];
+        all[i] = (warm){e->o->cost(e->l, v), i, kn_emit_weight(e->l, v)};
+        cost += all[i].cost, whole += all[i].weight;
+    }
+    qsort(all, n, sizeof *all, by_cost);
+    e->entry_hot = false;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += all[i].cost;
+        bool hot = sum > cost * cold_share && all[i].weight;
+        e->hot[all[i].at] = hot;
+        e->entry_hot = e->entry_hot || (hot && kn_emit_stays(e->l, b->inst.v[all[i].at]));
+    }
+    uint32_t cold = smooth(e, b, e->entry_hot);
+    e->two_levels = cold >= WORTH_TWO && whole > cold;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What statements cost when they run, roughly, in instructions: trips times bodies. */
+#ifndef KN_LOOP_COST_H
+#define KN_LOOP_COST_H
+
+#include "loop/loop.h"
+
+double kn_loops_cost(const kn_loops *l, kn_lv stmt);
+double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b);
+
+#endif
