@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The suite "programs": real and small programs as StableHLO text, compiled and run beside XLA, which gets the very same text. The time of a
- * compile is that from text to callable. */
+ * compile is that from text to callable. Small programs have a hand-written limit, too. */
 #include "bench.h"
+#include "limits/micro.h"
+#include "limits/programs.h"
 #include "programs_case.h"
 
 #include <stdio.h>
@@ -21,6 +23,8 @@ typedef struct job {
     void *buffers[MOST_BUFFERS], *scratch[2];
     size_t nin, nout;
     double first_call; /* s, of level 2 */
+    void (*limit)(void *const *buffers); /* or NULL */
+    void *limits[MOST_BUFFERS];          /* its inputs, which are ours, and its results */
     bench_peer *peer;
     char folder[64];
     bool ok;
@@ -172,6 +176,61 @@ static bool xla_agrees(job *j)
     return ok;
 }
 
+/* ---- C ---- */
+
+static const struct {
+    const char *name;
+    void (*run)(void *const *buffers);
+} limits[] = {
+    {"fori_at_set_20000", limit_fori_at_set},
+    {"fori_at_set_40000", limit_fori_at_set_40000},
+    {"grad_scan_at_set_1000", limit_grad_scan_at_set_1000},
+    {"grad_scan_at_set_500", limit_grad_scan_at_set_500},
+    {"heat_rod_64_1e5", limit_heat_rod},
+    {"layernorm_4096x512", limit_layernorm},
+    {"lbm_128_100", limit_lbm},
+    {"leapfrog_3body_1e5", limit_leapfrog_3body},
+    {"matmul_512", limit_matmul_512},
+    {"scan_matmul3_f64", limit_scan_matmul3},
+    {"scatter_add_1e6_1e3", limit_scatter_add},
+    {"segment_sum_2e5x8", limit_segment_sum_of},
+    {"sin_exp_1e6", limit_sin_exp_1e6},
+    {"softmax_4096x512", limit_softmax},
+    {"sum_1e7", limit_sum},
+    {"while_max_2p22", limit_while_max_i32},
+    {"while_max_2p22_f32", limit_while_max_f32},
+};
+
+static void run_limit(void *user, uint64_t n)
+{
+    job *j = user;
+    void (*volatile limit)(void *const *) = j->limit; /* through a pointer, as the other side */
+    for (uint64_t i = 0; i < n; i++) limit(j->limits);
+}
+
+/* Finds the case's limit, where it has one, and compares its results with ours. */
+static bool limit_agrees(job *j)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (strcmp(limits[i].name, j->c->name) == 0) j->limit = limits[i].run;
+    if (!j->limit) return true;
+    for (size_t k = 0; k < j->nin + j->nout; k++) {
+        size_t bytes = kiln_array_bytes(j->arrays[k]);
+        j->limits[k] = k < j->nin ? j->buffers[k] : aligned_alloc(64, bytes / 64 * 64 + 64);
+        if (!j->limits[k]) {
+            bench_fail(j->b, "no memory");
+            return false;
+        }
+    }
+    run_limit(j, 1);
+    for (size_t k = j->nin; k < j->nin + j->nout; k++) {
+        kiln_dtype d = kiln_array_type(j->arrays[k]).dtype;
+        if (!bench_same_bits(j->b, j->c->name, "kiln", j->buffers[k], "C", j->limits[k], kiln_array_bytes(j->arrays[k]), (size_t)kiln_dtype_bytes(d)))
+            return false;
+    }
+    return true;
+}
+
 /* ---- rows ---- */
 
 static void time_compiles(job *j)
@@ -203,6 +262,12 @@ static void time_calls(job *j, const json_t *peer)
         p.target = (bench_target){BENCH_RATIO_AT_LEAST, 1};
     }
     bench_time(j->b, &p, NULL);
+    snprintf(row, sizeof row, "%s, against C", j->c->name);
+    if (j->limit)
+        bench_time(j->b,
+                   &(bench_pair){.row = row, .a = fast, .b = BENCH_LOOP("C", run_limit, j), .seconds = 0.4, .group = "steady call, against C",
+                                 .target = {BENCH_RATIO_AT_LEAST, 0.85}},
+                   NULL);
     snprintf(row, sizeof row, "%s, level 0 beside level 2", j->c->name);
     bench_time(j->b,
                &(bench_pair){.row = row, .a = BENCH_LOOP("level 0", run_quick, j), .b = fast, .seconds = 0.2, .group = "steady call of level 0, against level 2"},
@@ -222,7 +287,7 @@ static void run_case(bench *b)
 {
     job j = {.b = b, .c = program_of(b), .ok = true};
     if (kiln_ctx_create(NULL, &j.ctx) != KILN_OK) bench_fail(b, "no context");
-    else if (make_arrays(&j) && right(&j)) {
+    else if (make_arrays(&j) && right(&j) && limit_agrees(&j)) {
         json_t *hello = bench_peer_python(b, "xla_text.py", j.c->name, &j.peer);
         if (!hello || xla_agrees(&j)) {
             time_calls(&j, hello);
@@ -235,7 +300,10 @@ static void run_case(bench *b)
         kiln_exec_release(j.f[level]);
         free(j.scratch[level]);
     }
-    for (size_t k = 0; k < MOST_BUFFERS; k++) kiln_array_release(j.arrays[k]);
+    for (size_t k = 0; k < MOST_BUFFERS; k++) {
+        if (k >= j.nin) free(j.limits[k]);
+        kiln_array_release(j.arrays[k]);
+    }
     kiln_ctx_release(j.ctx);
 }
 

@@ -19,19 +19,19 @@ void limit_while_max_i32(void *const *b)
     *(int32_t *)b[1] = m;
 }
 
-/* IEEE maximum by ordered integers: NaN wins, -0.0 < 0.0. */
+/* IEEE maximum by ordered integers: -0.0 < 0.0, and -inf is the least integer, so that a NaN of either sign is beyond +inf. */
 void limit_while_max_f32(void *const *b)
 {
-    const int32_t *x = b[0];
+    const uint32_t *x = b[0], nans = 0x7fffff;
     int32_t m = INT32_MIN;
     for (int32_t i = 0; i < LARGE; i++) {
-        int32_t bits = x[i], key = bits ^ ((bits >> 31) & INT32_MAX);
-        if ((bits & INT32_MAX) > 0x7f800000) key = INT32_MAX;
+        int32_t key = (int32_t)((x[i] ^ ((uint32_t)((int32_t)x[i] >> 31) & INT32_MAX)) - nans);
         if (key > m) m = key;
-        __asm__ volatile("" : "+r"(m));
+        __asm__ volatile("" : "+r"(m)); /* one by one, as the program says */
     }
-    m ^= (m >> 31) & INT32_MAX;
-    memcpy(b[1], &m, sizeof m);
+    uint32_t bits = (uint32_t)m + nans;
+    bits ^= (uint32_t)((int32_t)bits >> 31) & INT32_MAX;
+    memcpy(b[1], &bits, sizeof bits);
 }
 
 void limit_fori_at_set(void *const *b)

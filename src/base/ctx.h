@@ -16,6 +16,7 @@
     X(time_loops)   /* loops of the programs themselves: scan and while, outermost ones */         \
     X(nests)        /* loop nests emitted */                                                       \
     X(splits)       /* loops that may be split over threads */                                     \
+    X(epilogues)    /* products that are stored only as what is made of them */                    \
     X(copies)       /* array copies inside loops that an in-place update could not avoid */         \
     X(exit_copies)  /* array copies at the end of loops */                                         \
     X(calls_out)    /* call sites into the table */                                                \

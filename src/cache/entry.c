@@ -14,7 +14,7 @@ enum { FORMAT = 3, HEADER = 40 };
 static const char magic[8] = {'K', 'I', 'L', 'N', 'C', 'O', 'D', 'E'};
 
 /* The counts that are kept. */
-#define COUNTS(X) X(time_loops) X(nests) X(splits) X(copies) X(exit_copies) X(calls_out) X(scalar_calls)
+#define COUNTS(X) X(time_loops) X(nests) X(splits) X(epilogues) X(copies) X(exit_copies) X(calls_out) X(scalar_calls)
 
 /* ---- bytes ---- */
 

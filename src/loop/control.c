@@ -105,6 +105,7 @@ typedef struct loop_carry {
 
 static kiln_dtype key_dtype(kiln_dtype d) { return d == KILN_F32 ? KILN_I32 : KILN_I64; }
 
+/* Integers ordered as the numbers are; NaNs stand beyond the infinity of their sign. Its own inverse. */
 static kn_lv flipped(maker *m, kiln_dtype t, kn_lv bits)
 {
     int64_t top = t == KILN_I32 ? 31 : 63;
@@ -113,20 +114,25 @@ static kn_lv flipped(maker *m, kiln_dtype t, kn_lv bits)
     return lv_sop(m, KN_S_xor, t, t, bits, lv_sop(m, KN_S_and, t, t, sign, rest, 0), 0);
 }
 
-/* NaN is beyond every number on the side that wins. */
+/* How far keys are moved: the infinity that loses against every number becomes the integer at that end, and the NaNs that stood beyond it
+ * come round to the other end, to those that win there anyway. */
+static kn_lv distance(maker *m, kn_sop op, kiln_dtype t)
+{
+    int64_t nans = t == KILN_I32 ? 0x7fffff : 0xfffffffffffff;
+    return lv_const(m, t, (kn_scalar){.i = op == KN_S_max ? -nans : nans});
+}
+
 static kn_lv key_of(maker *m, kn_sop op, kn_lv x)
 {
     kiln_dtype d = lv_dtype(m, x), t = key_dtype(d);
-    int64_t nan = t == KILN_I32 ? INT32_MAX : INT64_MAX;
-    kn_lv key = flipped(m, t, lv_sop(m, KN_S_bitcast, d, t, x, 0, 0));
-    kn_lv most = lv_const(m, t, (kn_scalar){.i = op == KN_S_max ? nan : -nan - 1});
-    return lv_sop(m, KN_S_select, t, t, lv_sop(m, KN_S_ne, d, KILN_BOOL, x, x, 0), most, key);
+    return lv_sop(m, KN_S_add, t, t, flipped(m, t, lv_sop(m, KN_S_bitcast, d, t, x, 0, 0)), distance(m, op, t), 0);
 }
 
-static kn_lv of_key(maker *m, kiln_dtype d, kn_lv key)
+static kn_lv of_key(maker *m, kn_sop op, kiln_dtype d, kn_lv key)
 {
     kiln_dtype t = key_dtype(d);
-    return m->status == KILN_OK ? lv_sop(m, KN_S_bitcast, t, d, flipped(m, t, key), 0, 0) : 0;
+    if (m->status != KILN_OK) return 0;
+    return lv_sop(m, KN_S_bitcast, t, d, flipped(m, t, lv_sop(m, KN_S_sub, t, t, key, distance(m, op, t), 0)), 0, 0);
 }
 
 static bool reads_atom(const kn_jaxpr *j, kn_atom a, const kn_eqn *but)
@@ -173,7 +179,7 @@ static frame *open_body(maker *m, frame *f, const kn_eqn *e, kn_lv s, uint32_t b
             if (!MAKER_TRY_MEM(m, v)) return NULL;
             kiln_dtype d = c[i].key ? key_dtype(c[i].type.dtype) : c[i].type.dtype;
             for (int64_t k = 0; k < size; k++) v[k] = add_param(m, s, block, d, INT64_MIN, INT64_MAX);
-            if (c[i].key) v[0] = of_key(m, c[i].type.dtype, v[0]);
+            if (c[i].key) v[0] = of_key(m, c[i].key, c[i].type.dtype, v[0]);
             place_registers(m, p, v);
         } else {
             p->slot = c[i].slot;
@@ -429,7 +435,7 @@ void emit_while(maker *m, frame *f, const kn_eqn *e)
         if (!MAKER_TRY_MEM(m, v)) return;
         kiln_dtype d = c[i].key ? key_dtype(c[i].type.dtype) : c[i].type.dtype;
         for (int64_t k = 0; k < size; k++) v[k] = add_result(m, s, d);
-        if (c[i].key) v[0] = of_key(m, c[i].type.dtype, v[0]);
+        if (c[i].key) v[0] = of_key(m, c[i].key, c[i].type.dtype, v[0]);
         put_registers(m, f, e->out[i], v);
     }
 }

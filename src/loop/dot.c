@@ -88,7 +88,7 @@ static kn_lv in_lanes(maker *m, const product *p, kn_lv *a, kn_lv *b)
     return close_lanes(m, s, x, fused ? y : 0, d);
 }
 
-static kn_lv rounded(maker *m, const product *p, kn_lv v)
+kn_lv product_rounded(maker *m, const product *p, kn_lv v)
 {
     return p->order.accumulator == p->y.dtype ? v : lv_sop(m, KN_S_convert, p->order.accumulator, p->y.dtype, v, 0, 0);
 }
@@ -111,7 +111,7 @@ static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
         kn_lv part = chain(m, p, a, b, lo, hi);
         v = close_carry_loop(m, s, lv_sop(m, KN_S_add, p->order.accumulator, p->order.accumulator, total, part, 0));
     }
-    return rounded(m, p, open ? product_or_nothing(m, p, v) : v);
+    return product_rounded(m, p, open ? product_or_nothing(m, p, v) : v);
 }
 
 static void store_rounded(maker *m, const product *p, const kn_lv *out, kn_lv v)
@@ -119,7 +119,7 @@ static void store_rounded(maker *m, const product *p, const kn_lv *out, kn_lv v)
     lv_store(m, p->slot, linear_index(m, p->y, out), v);
 }
 
-void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc) { store_rounded(m, p, out, rounded(m, p, acc)); }
+void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc) { store_rounded(m, p, out, product_rounded(m, p, acc)); }
 
 static void dot_body(maker *m, void *ud, const kn_lv *ix)
 {
@@ -151,7 +151,7 @@ static void dot_registers(maker *m, const product *p)
         }
         if (p->order.k == 0) acc = lv_const(m, d, (kn_scalar){.c = {0, 0}});
         else if (p->order.lanes) acc = fold_lanes(m, KN_S_add, d, t, lanes, p->order.run.lanes);
-        v[q] = rounded(m, p, acc);
+        v[q] = product_rounded(m, p, acc);
     }
     put_registers(m, p->f, p->e->out[0], v);
 }
@@ -214,19 +214,24 @@ static void make_either(maker *m, product *p, int64_t free, kn_dot_order other)
     m->l->nests = nests + 1;
 }
 
-void emit_dot(maker *m, frame *f, const kn_eqn *e)
+static product product_of(maker *m, frame *f, const kn_eqn *e)
 {
     product p = {.f = f, .e = e, .y = f->j->vars[e->out[0]].type, .dims = kn_dot_dims_of(e)};
     for (int side = 0; side < 2; side++) {
         p.side[side] = place_of_atom(m, f, e->in[side]);
         p.type[side] = kn_type_of(f->j, e->in[side]);
     }
-    if (m->status != KILN_OK) return;
-    if (p.type[0].rank > MAX_RANK || p.type[1].rank > MAX_RANK || p.y.rank > MAX_RANK) {
+    if (m->status != KILN_OK) return p;
+    if (p.type[0].rank > MAX_RANK || p.type[1].rank > MAX_RANK || p.y.rank > MAX_RANK)
         m->status = kn_fail(m->ctx, KILN_UNSUPPORTED, "dot_general of rank %u; at most %d dimensions are compiled", p.y.rank, MAX_RANK);
-        return;
-    }
-    p.order = kn_dot_order_of(p.type[0], p.type[1], &p.dims, p.y.dtype);
+    else p.order = kn_dot_order_of(p.type[0], p.type[1], &p.dims, p.y.dtype);
+    return p;
+}
+
+void emit_dot(maker *m, frame *f, const kn_eqn *e)
+{
+    product p = product_of(m, f, e);
+    if (m->status != KILN_OK) return;
     bool in_registers = (p.side[0]->kind == PLACE_REGISTERS && p.side[1]->kind == PLACE_REGISTERS) || p.order.k == 0;
     if (small(m, p.y) && in_registers) {
         dot_registers(m, &p);
@@ -248,4 +253,70 @@ void emit_dot(maker *m, frame *f, const kn_eqn *e)
     if (other_order(m, &p, &free, &other)) make_either(m, &p, free, other);
     else if (kiln_type_size(p.y) > 0) make_product(m, &p);
     put_memory(m, f, e->out[0], p.slot);
+}
+
+/* ---- with what reads it ---- */
+
+bool makes_tiles(const kn_jaxpr *j, const kn_eqn *e)
+{
+    product p = {.e = e, .y = j->vars[e->out[0]].type, .dims = kn_dot_dims_of(e)};
+    int64_t free = kiln_type_size(p.y);
+    for (int side = 0; side < 2; side++) {
+        p.type[side] = kn_type_of(j, e->in[side]);
+        if (p.type[side].rank > MAX_RANK || kn_type_open(p.type[side])) return false; /* open ones may be made in two orders */
+    }
+    for (uint32_t d = 0; d < p.dims.n_batch; d++) free /= p.y.dims[d] > 0 ? p.y.dims[d] : 1;
+    p.order = kn_dot_order_of(p.type[0], p.type[1], &p.dims, p.y.dtype);
+    return p.y.rank <= MAX_RANK && free > 1 && !p.order.lanes && p.order.k > 0;
+}
+
+/* May `var` be stored over what stands where it is wanted, although the product's operands are read meanwhile? */
+static bool into_wanted(maker *m, frame *f, const kn_eqn *e, uint32_t var, root at, bool *in_the_way)
+{
+    int64_t donated;
+    uint32_t guard = guard_of(m, f, var, &donated);
+    *in_the_way = false;
+    for (uint32_t i = 0; i < e->nin && guard; i++) *in_the_way = *in_the_way || reads_var(m, f, e->in[i], guard - 1);
+    return !*in_the_way && may_overwrite(m, f, var, &at, 1);
+}
+
+/* The product alone, then the rest in a nest of its own: where the result shall stand where an operand stands. */
+static void emit_apart(maker *m, frame *f, const kn_eqn *e, root at)
+{
+    emit_dot(m, f, e);
+    m->nest_number++;
+    emit_stored(m, f, &at, 1);
+}
+
+void emit_dot_into(maker *m, frame *f, uint32_t var)
+{
+    root at = {f->plan[var].def, f->plan[var].def_result};
+    const kn_eqn *e = &f->j->eqns[f->plan[var].product - 1], *use = &f->j->eqns[at.pos];
+    kiln_type t = f->j->vars[var].type;
+    m->scope = e->scope;
+    m->loc = e->loc;
+    bool wanted = f->plan[var].want, in_the_way = false, over = wanted && into_wanted(m, f, e, var, at, &in_the_way);
+    if (in_the_way) {
+        emit_apart(m, f, e, at);
+        return;
+    }
+    product p = product_of(m, f, e);
+    p.into = new_place(m, PLACE_LAZY, t);
+    p.element = new_place(m, PLACE_TILE, p.y);
+    if (m->status != KILN_OK) return;
+    p.into->frame = f;
+    p.into->e = use;
+    p.into->result = at.result;
+    p.plain = plain_closure(m, f, var, t);
+    p.into_slot = over ? f->plan[var].want - 1 : new_slot(m, KN_SLOT_SCRATCH, 0, t.dtype, kiln_type_size(t));
+    int64_t donated;
+    bool read = over && guard_of(m, f, var, &donated) != 0;
+    bool blocks = p.order.k > KN_DOT_BLOCK && p.y.dtype == p.order.accumulator; /* their sums may need memory */
+    bool apart = blocks && (read || t.dtype != p.order.accumulator);
+    p.slot = apart ? new_slot(m, KN_SLOT_SCRATCH, 0, p.y.dtype, kiln_type_size(p.y)) : p.into_slot;
+    f->at[e->out[0]] = p.element;
+    if (m->o.kept) m->o.kept(m->o.kept_ud, f->source, var, ++m->nest_number);
+    emit_tiles(m, &p);
+    m->l->epilogues++;
+    put_memory(m, f, var, p.into_slot);
 }

@@ -8,7 +8,7 @@
  *   ==>
  *     %a = s[0]  while carry %k = 0, %v = %a { .. } do %k, %v { %y = f %v  %n = add %k, 1  s[%n] = %y  yield %n, %y }
  *
- * Needs:  the slot has one store in the body, after its loads, both once a trip; no other slot can be its memory. The first index, with the
+ * Needs:  no unused loads; the slot has one store in the body, after its load, both once a trip; no other slot can be its memory. The first index, with the
  *         carries as they start, lies in the array.   Leaves: the same values.   Cost: linear in instructions of loops with state. */
 #include "loop/alias.h"
 #include "loop/maker.h"
@@ -21,7 +21,7 @@ typedef struct forwarder {
     kn_aliases alias;
     uint32_t *members; /* per class */
     kn_lregion *loop;  /* a while */
-    uint32_t budget;
+    uint32_t budget, carried;
 } forwarder;
 
 static kn_linst *inst(const forwarder *w, kn_lv v) { return &w->l->inst.v[v]; }
@@ -156,6 +156,7 @@ static void look_at_loop(forwarder *w, kn_lv loop, kn_lblock *before)
         if (!at_start(w, index, &first) || first.i < 0 || first.i >= s->elements) continue;
         carry(w, loop, &f, first.i, before);
         carried++;
+        w->carried++;
         i = 0;
     }
 }
@@ -179,13 +180,14 @@ static void find_loops(forwarder *w, kn_lblock *b)
     }
 }
 
-void forward_stores(maker *m)
+bool forward_stores(maker *m)
 {
     forwarder w = {.m = m, .l = m->l};
     uint32_t n = m->l->slots.n;
-    if (!m->l->time_loops || !MAKER_TRY_MEM(m, kn_aliases_find(&m->temp, m->l, m->o.donated, &w.alias))) return;
+    if (!m->l->time_loops || !MAKER_TRY_MEM(m, kn_aliases_find(&m->temp, m->l, m->o.donated, &w.alias))) return false;
     w.members = KN_NEWN(&m->temp, uint32_t, n + 1);
-    if (!MAKER_TRY_MEM(m, w.members)) return;
+    if (!MAKER_TRY_MEM(m, w.members)) return false;
     for (uint32_t s = 0; s < n; s++) w.members[kn_alias_home(&w.alias, s)]++;
     find_loops(&w, &m->l->top);
+    return w.carried > 0;
 }

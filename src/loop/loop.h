@@ -139,6 +139,7 @@ typedef struct kn_loops {
     uint32_t nests, time_loops, copies, exit_copies;
     KN_VEC(kn_lcopy) copied; /* copies and exit_copies, each */
     uint32_t splits; /* loops that may be split */
+    uint32_t epilogues; /* products that are stored only as what is made of them */
 } kn_loops;
 
 kiln_status kn_loops_print(kiln_ctx *ctx, const kn_loops *l, char **text, size_t *n); /* freed with kiln_text_free */

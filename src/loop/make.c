@@ -222,7 +222,10 @@ static void emit_group(maker *m, frame *f, uint32_t *pos, uint32_t *result)
         f->pos = k;
         for (; r < e->nout; r++) {
             place_kind kind = f->plan[e->out[r]].kind;
-            if (kind == PLACE_MEMORY) {
+            if (kind == PLACE_MEMORY && f->plan[e->out[r]].product) {
+                if (!(stop = n > 0)) emit_dot_into(m, f, e->out[r]);
+                if (stop) break;
+            } else if (kind == PLACE_MEMORY) {
                 stop = n == LARGEST_GROUP || (n && !joins(m, f, e, r, roots, n));
                 if (stop) break;
                 roots[n++] = (root){k, r};
@@ -269,7 +272,9 @@ void run_frame(maker *m, frame *f)
         case KN_LOOP_PARTS: emit_group(m, f, &k, &result); continue;
         case KN_LOOP_REDUCE: emit_reduce(m, f, e); break;
         case KN_LOOP_CUMULATE: emit_cumulate(m, f, e); break;
-        case KN_LOOP_DOT: emit_dot(m, f, e); break;
+        case KN_LOOP_DOT:
+            if (!f->plan[e->out[0]].into) emit_dot(m, f, e);
+            break;
         case KN_LOOP_CONV: emit_conv(m, f, e); break;
         case KN_LOOP_UPDATE: emit_update(m, f, e); break;
         case KN_LOOP_SCATTER: emit_scatter(m, f, e); break;
@@ -496,8 +501,8 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     if (ok) m->status = copy_names(m);
     if (m->status == KILN_OK) make_all(m);
     if (m->status == KILN_OK) merge_loops(m);
-    if (m->status == KILN_OK) forward_stores(m);
     if (m->status == KILN_OK) prune_loops(m);
+    if (m->status == KILN_OK && forward_stores(m)) prune_loops(m);
     if (m->status == KILN_OK) fetch_rows(m);
     if (m->status == KILN_OK) m->status = kn_loops_split(ctx, m->l, o->donated, o->split_cost);
     if (m->status == KILN_OK && m->l->sized && !o->keep_sizes) m->status = kn_loops_open(ctx, m->l);

@@ -306,6 +306,12 @@ static bool narrow_size(const maker *m, kiln_dtype from, kiln_dtype to, kn_lv v)
     return x == m->facts.v[v].hi && kn_size_open(x) && kn_size_small(x);
 }
 
+kn_lv lv_made(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b)
+{
+    kn_linst i = {.op = KN_L_SOP, .sop = op, .dtype = d, .from = d, .a = a, .b = b};
+    return failed(m) ? 0 : find(m, &i, inst_hash(&i, 0));
+}
+
 kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c)
 {
     if (failed(m)) return 0;
@@ -333,6 +339,11 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
         if (a == m->chosen) return m->choice ? b : c;
         if (b == c) return b;
     }
+    kn_sure sure = KN_SURE_NOTHING;
+    if (d == KILN_F32 || d == KILN_F64) {
+        kn_lv folded = fold_sure(m, op, d, a, b, &sure);
+        if (folded || failed(m)) return folded;
+    }
     kn_linst i = {.op = KN_L_SOP, .sop = op, .dtype = result, .from = d, .a = a, .b = arity > 1 ? b : 0, .c = arity > 2 ? c : 0};
     uint64_t h = inst_hash(&i, 0);
     kn_lv found = find(m, &i, h);
@@ -351,6 +362,7 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
     }
     f.depth = depth;
     f.block = m->open.v[depth].id;
+    f.sure = sure;
     int64_t y, sum;
     kn_lv n = add_inst(m, i, f);
     if (!n) return 0;

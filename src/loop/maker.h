@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c conv.c update.c scatter.c control.c sort.c the loops of their own
+ * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
  * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
  * prune.c drops what nobody uses, forward.c carries what the next trip would load, fetch.c has rows
  * fetched that are read backwards. */
@@ -19,6 +19,7 @@ typedef enum place_kind {
     PLACE_NONE,
     PLACE_REGISTERS, /* every element is a value */
     PLACE_MEMORY,    /* stored in a slot */
+    PLACE_TILE,      /* of a product: the element at hand in a tile (epilogue.c) */
     PLACE_ROW,       /* stored in a slot from element `base` on, in a piece of another value (row.c) */
     PLACE_LAZY       /* computed where it is read, by the equation's element rule */
 } place_kind;
@@ -32,7 +33,7 @@ typedef struct place {
     bool owned;          /* MEMORY: may be overwritten when it is dead */
     uint32_t owner;      /* MEMORY: the slot + 1 that owns the buffer, if `slot` only points to it; else it points to `origin` */
     uint32_t origin;
-    const kn_lv *regs;   /* REGISTERS */
+    const kn_lv *regs;   /* REGISTERS; TILE: one */
     frame *frame;        /* LAZY */
     const kn_eqn *e;     /* LAZY */
     uint32_t result;     /* LAZY */
@@ -55,6 +56,8 @@ typedef struct var_plan {
     bool dear;         /* in the first round: stored because of what it costs to compute again */
     bool moved;        /* stored for a reduction, made of elements from elsewhere: in nests of their own (arrange.c) */
     bool row;          /* an update writes it into a row of its array */
+    uint32_t into;     /* of a product: the value, + 1, that its tiles make of it and that is stored instead; 0: none */
+    uint32_t product;  /* of such a value: position of the product, + 1 */
     bool whole;        /* read by what wants an array of its own: products, routines, loops, branches */
 } var_plan;
 
@@ -77,12 +80,20 @@ struct frame {
     uint32_t pos;   /* equation being emitted */
 };
 
+/* What a float is if it is a number at all. */
+typedef enum kn_sure {
+    KN_SURE_NOTHING,
+    KN_SURE_ZERO, /* +0 or NaN */
+    KN_SURE_ONE   /* 1 or NaN */
+} kn_sure;
+
 /* Facts of a value, parallel to the instructions. */
 typedef struct value_facts {
     uint32_t depth, block; /* open block it stands in: place on the stack, and number */
     int64_t lo, hi;        /* i64: bounds */
     kn_lv base;            /* i64: value = base + offset; base 0 for a constant */
     int64_t offset;
+    kn_sure sure; /* f32, f64 */
 } value_facts;
 
 typedef struct open_block {
@@ -152,6 +163,9 @@ static inline maker *maker_of(kn_element *m) { return (maker *)m; }
 kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v);
 kn_lv lv_int(maker *m, int64_t v); /* i64 */
 kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b, kn_lv c);
+kn_lv lv_made(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b); /* that very operation, where it was made and can be seen from here; or 0 */
+/* sure.c: the value that a float operation is known to give, or 0; and what is sure of its result. */
+kn_lv fold_sure(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b, kn_sure *sure);
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
@@ -259,6 +273,8 @@ void choose_hosts(maker *m, frame *f);
 uint32_t open_rows(maker *m, frame *f, const root *roots, uint32_t n, row_store *out);
 /* The index into a value whose dimensions are those of `from` but for some of size 1. */
 void like_index(kiln_type from, const kn_lv *ix, kiln_type to, kn_lv zero, kn_lv *out);
+/* epilogue.c: which products are made together with what reads them. */
+void find_epilogues(maker *m, frame *f);
 bool row_is_written(const frame *f, uint32_t update);
 /* Of a dynamic_update_slice: the start indices, clamped, i64. */
 void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at);
@@ -269,6 +285,8 @@ void emit_reduce(maker *m, frame *f, const kn_eqn *e);
 bool divides_index(const frame *f, const kn_eqn *e); /* of a reduction: are steps divided into several indices? */
 void emit_cumulate(maker *m, frame *f, const kn_eqn *e);
 void emit_dot(maker *m, frame *f, const kn_eqn *e);
+/* The product and what is stored in its place (epilogue.c), where the latter stands. */
+void emit_dot_into(maker *m, frame *f, uint32_t var);
 void emit_conv(maker *m, frame *f, const kn_eqn *e);
 void emit_update(maker *m, frame *f, const kn_eqn *e);
 void emit_scatter(maker *m, frame *f, const kn_eqn *e);
@@ -298,8 +316,8 @@ void replace_value(kn_loops *l, kn_lblock *b, kn_lv old, kn_lv new);
 void merge_loops(maker *m);
 /* prune.c: what nobody uses is dropped. */
 void prune_loops(maker *m);
-/* forward.c: what a trip stores and the next one loads is carried. */
-void forward_stores(maker *m);
+/* forward.c: what a trip stores and the next one loads is carried; true: something was, and what made its index may be unused. */
+bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_rows(maker *m);
 

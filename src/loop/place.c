@@ -161,6 +161,7 @@ kn_lv element_of(maker *m, place *p, const kn_lv *ix)
     switch (p->kind) {
     case PLACE_REGISTERS: return register_element(m, p, ix);
     case PLACE_MEMORY: return lv_load(m, p->slot, linear_index(m, p->type, ix));
+    case PLACE_TILE: return p->regs[0];
     case PLACE_ROW: return lv_load(m, p->slot, lv_add(m, p->base, linear_index(m, p->type, ix)));
     case PLACE_LAZY: return lazy_element(m, p, ix);
     case PLACE_NONE: break;

@@ -263,6 +263,7 @@ void plan_frame(maker *m, frame *f)
         if (m->status != KILN_OK) return;
     }
     choose_hosts(m, f);
+    find_epilogues(m, f);
 }
 
 /* Walks the lazy values below `value`. `want` 0: does it read var at all; 1: only at its own index. */

@@ -14,7 +14,11 @@ typedef struct product {
     kiln_type type[2], y;
     kn_dot_dims dims;
     kn_dot_order order;
-    uint32_t slot;
+    uint32_t slot;        /* of the result, or of the sums of blocks where that is not stored */
+    place *into;          /* what is made of each element and stored in its place, at its own index; NULL: nothing is */
+    place *element;       /* the product's own place meanwhile */
+    uint32_t into_slot;
+    bool plain;           /* `into` reads nothing but arrays of the product's shape, so that an index may run on through dimensions */
 } product;
 
 /* Indices of one operand but for the contracting dimensions, from the result's index. */
@@ -30,6 +34,9 @@ bool product_open(const maker *m, const product *p);
 kn_lv product_blocks(maker *m, const product *p);
 kn_lv product_or_nothing(maker *m, const product *p, kn_lv v);
 void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc); /* rounded to the result's type */
+kn_lv product_rounded(maker *m, const product *p, kn_lv acc);
+/* Is it made in tiles? True of a product that has a dimension of its own side and chains along k. */
+bool makes_tiles(const kn_jaxpr *j, const kn_eqn *e);
 
 /* In register tiles; false: nothing was made, the product has no shape for it. */
 bool emit_tiles(maker *m, const product *p);

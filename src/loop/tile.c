@@ -7,7 +7,8 @@
  *       for each panel: [a block of it copied to scratch, k-major, when its rows are far apart or not vectors]
  *           for each block of 256 k: for each tile: for each k: one row of the panel, one element of each row of the tile
  *
- * The sums of blocks pass through the result's memory; where its type is not that of the sums, blocks are the inner loop. */
+ * The sums of blocks pass through the result's memory; where its type is not that of the sums, blocks are the inner loop. What alone reads the
+ * product (epilogue.c) is made of the sums in registers, after the last block. */
 #include "loop/product.h"
 
 enum { MOST_ROWS = 16, MOST_VECTORS = 8, WIDEST = 64, MOST_UNROLLED = 64, PANEL_BYTES = 1 << 20, CHUNK_BYTES = 1 << 19, FAR_BYTES = 1 << 16 };
@@ -36,13 +37,14 @@ typedef struct tiles {
 
 static uint32_t free_dims(const product *p, int side) { return p->type[side].rank - p->dims.n_batch - p->dims.n_contract; }
 
-static group group_of(const product *p, int side)
+/* `through`: may its index run through several dimensions? */
+static group group_of(const product *p, int side, bool through)
 {
     uint32_t first = p->dims.n_batch + (side ? free_dims(p, 0) : 0), n = free_dims(p, side);
     group g = {.at = first, .size = 1};
     if (n == 0) return g;
     int64_t before = -1;
-    bool flat = p->side[side]->kind == PLACE_MEMORY;
+    bool flat = through && p->side[side]->kind == PLACE_MEMORY;
     for (uint32_t d = 0; d < p->type[side].rank; d++) {
         if (product_batches(p, side, d) || product_contracts(p, side, d)) continue;
         flat = flat && (before < 0 || before + 1 == (int64_t)d);
@@ -224,6 +226,60 @@ static void add_before(tile *s, tiles *t, kn_lv start)
     for (unsigned r = 0; r < s->n; r++) s->acc[r] = lv_sop(m, KN_S_add, d, d, add_result(m, branch, d), s->acc[r], 0);
 }
 
+/* The index of an element of the result whose dimensions are told apart. */
+static void whole_index(const tiles *t, kn_lv *full)
+{
+    const group *g = &t->rows;
+    memcpy(full, t->out, t->p->y.rank * sizeof *full);
+    if (!t->p->plain && g->size > 1 && g->flat) split_index(t->m, t->out[g->at], g->flat + 1, &t->p->y.dims[g->at - g->flat], &full[g->at - g->flat]);
+}
+
+/* What reads the product, made of the sums of the tile and stored: all of it is read before anything is written. */
+static void finish(tile *s, tiles *t, kn_lv start)
+{
+    maker *m = t->m;
+    const product *p = t->p;
+    kn_lv full[MOST_ROWS][MAX_RANK], v[MOST_ROWS];
+    m->scope = p->into->e->scope;
+    m->loc = p->into->e->loc;
+    for (unsigned r = 0; r < s->n && m->status == KILN_OK; r++) {
+        to_row(t, start, r);
+        whole_index(t, full[r]);
+        kn_lv sum = product_rounded(m, p, s->acc[r]);
+        p->element->regs = &sum;
+        v[r] = element_of(m, p->into, full[r]);
+    }
+    for (unsigned r = 0; r < s->n && m->status == KILN_OK; r++) lv_store(m, p->into_slot, linear_index(m, p->into->type, full[r]), v[r]);
+    m->scope = p->e->scope;
+    m->loc = p->e->loc;
+}
+
+static void store_sums(tile *s, tiles *t, kn_lv start)
+{
+    for (unsigned r = 0; r < s->n && t->m->status == KILN_OK; r++) {
+        to_row(t, start, r);
+        product_store(t->m, t->p, t->out, s->acc[r]);
+    }
+}
+
+/* Where blocks are the outer loop: after the last one, and the sums are stored until then. */
+static void finish_last(tile *s, tiles *t, kn_lv start)
+{
+    maker *m = t->m;
+    kn_lv last = lv_int(m, (t->p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK - 1);
+    kn_lv more = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_sub(m, last, t->block), lv_int(m, 1), 0);
+    kn_lv selector = lv_sop(m, KN_S_convert, KILN_I64, KILN_I32, more, 0, 0), branch = open_statement(m, KN_L_IF, 2);
+    if (m->status != KILN_OK) return;
+    region_of(m, branch)->selector = selector;
+    for (uint32_t which = 0; which < 2; which++) {
+        open_region_block(m, branch, which, true);
+        if (which) store_sums(s, t, start);
+        else finish(s, t, start);
+        close_block(m);
+    }
+    close_statement(m, branch);
+}
+
 /* Rows row .. row + n of the chunk, at the place in the panel that `lane` runs along. */
 static void make_tile(tiles *t, kn_lv row, unsigned n)
 {
@@ -241,10 +297,9 @@ static void make_tile(tiles *t, kn_lv row, unsigned n)
     }
     blocks(s);
     if (t->split) add_before(s, t, start);
-    for (unsigned r = 0; r < n && m->status == KILN_OK; r++) {
-        to_row(t, start, r);
-        product_store(m, t->p, t->out, s->acc[r]);
-    }
+    if (!t->p->into) store_sums(s, t, start);
+    else if (t->split) finish_last(s, t, start);
+    else finish(s, t, start);
 }
 
 /* ---- panels ---- */
@@ -380,10 +435,10 @@ bool emit_tiles(maker *m, const product *p)
     tiles *t = KN_NEW(&m->temp, tiles);
     if (!MAKER_TRY_MEM(m, t)) return true;
     *t = (tiles){.m = m, .p = p};
-    t->v = group_of(p, 1).size > 1;
+    t->v = group_of(p, 1, true).size > 1;
     t->u = 1 - t->v;
-    t->panel = group_of(p, t->v);
-    t->rows = group_of(p, t->u);
+    t->panel = group_of(p, t->v, !p->into || p->plain);
+    t->rows = group_of(p, t->u, true);
     if (t->panel.size == 1 || open_size(m, t->panel.size)) return false;
     choose(t);
     new_pack(t);

@@ -197,6 +197,7 @@ static void count(kiln_ctx *ctx, const kiln_exec_info *i)
     c->time_loops += i->time_loops;
     c->nests += i->nests;
     c->splits += i->splits;
+    c->epilogues += i->epilogues;
     c->copies += i->copies;
     c->exit_copies += i->exit_copies;
     c->calls_out += i->calls_out;
@@ -221,6 +222,7 @@ static kiln_status image_of(kiln_ctx *ctx, kn_arena *arena, const kn_loops *l, c
     i->time_loops = l->time_loops;
     i->nests = l->nests;
     i->splits = l->splits;
+    i->epilogues = l->epilogues;
     i->copies = l->copies;
     i->exit_copies = l->exit_copies;
     i->calls_out = code->calls_out;
