@@ -123,11 +123,12 @@ void kn_scalar_print(kiln_dtype d, kn_scalar v, kn_text *out)
 
 /* ---- arrays ---- */
 
-static kiln_status bad(kiln_ctx *ctx, const char *text, const char *at, const char *what)
+static kiln_status bad_like(kiln_ctx *ctx, const char *text, const char *at, const char *accepted, const char *what)
 {
     kn_place place = {.file = "", .line = 1, .column = (int)(at - text) + 1, .text = text};
-    return kn_fail_at(ctx, KILN_INVALID, "syntax", place, "f32[2,2]:1,2,3,4", "%s", what);
+    return kn_fail_at(ctx, KILN_INVALID, "syntax", place, accepted, "%s", what);
 }
+static kiln_status bad(kiln_ctx *ctx, const char *text, const char *at, const char *what) { return bad_like(ctx, text, at, "f32[2,2]:1,2,3,4", what); }
 
 static kiln_status read_type(kiln_ctx *ctx, const char *text, const char **at, kiln_type *t, int64_t *dims, uint32_t most)
 {
@@ -166,7 +167,8 @@ static kiln_status read_elements(kiln_ctx *ctx, const char *text, const char *s,
         const char *problem = kn_scalar_read(d, s, end, &v);
         if (problem) {
             snprintf(what, sizeof what, "'%.*s' %s %s", (int)(end - s < 40 ? end - s : 40), s, problem, kiln_dtype_name(d));
-            return bad(ctx, text, s, what);
+            char kind = kiln_dtype_kind(d);
+            return bad_like(ctx, text, s, kind == 'b' ? "bool[2]:True,False" : kind == 'c' ? "c64[2]:1,(1-2j)" : "f32[2,2]:1,2,3,4", what);
         }
         if (n < size) kn_scalar_store(d, a->data, n, v);
         n++;

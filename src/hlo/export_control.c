@@ -6,6 +6,10 @@
 
 static void while_loop(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
+    if (kn_has_lane_condition(e)) {
+        kn_xlowered(x, j, e);
+        return;
+    }
     kn_while_parts p = kn_while_parts_of(e);
     uint32_t consts = p.cond_consts + p.body_consts;
     kn_xends n;

@@ -137,6 +137,8 @@ struct kn_prim {
     kiln_status (*lower_complex)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* The same for operands of another kind of number than the result, and for bools: products that convert them first. */
     kiln_status (*lower_mixed)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+    /* The same for a loop with a condition for each lane (an array): the loop with one condition. */
+    kiln_status (*lower_lanes)(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
     /* Of a composite that has a loop kind, too: is the equation better off as it is? Then lowering leaves it. */
     bool (*stays)(const kn_jaxpr *j, const kn_eqn *e);
     /* KN_LOOP_ELEMENT: the element of result `result` at index ix. */
@@ -190,8 +192,15 @@ static inline bool kn_is_mixed_eqn(const kn_jaxpr *j, const kn_eqn *e)
     char in = kiln_dtype_kind(kn_type_of(j, e->in[0]).dtype);
     return in == 'b' || in != kiln_dtype_kind(j->vars[e->out[0]].type.dtype);
 }
+/* Of a while: is its condition an array? */
+static inline bool kn_has_lane_condition(const kn_eqn *e)
+{
+    const kn_jaxpr *cond = kn_param_of(e, "cond_jaxpr")->jaxpr;
+    return kn_type_of(cond, cond->out[0]).rank > 0;
+}
 static inline kn_lower_fn kn_lower_rule(const kn_jaxpr *j, const kn_eqn *e)
 {
+    if (e->prim->lower_lanes && kn_has_lane_condition(e)) return e->prim->lower_lanes;
     if (e->prim->lower_mixed && kn_is_mixed_eqn(j, e)) return e->prim->lower_mixed;
     return e->prim->lower_complex && kn_is_complex_eqn(j, e) ? e->prim->lower_complex : e->prim->lower;
 }

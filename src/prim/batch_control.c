@@ -57,6 +57,11 @@ kiln_status kn_batch_scan(const kn_rules *r, kn_build *b, const kn_jaxpr *j, con
 kiln_status kn_batch_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y,
                            int *out_axis)
 {
+    kn_eqn call;
+    if (kn_has_lane_condition(e)) {
+        KILN_TRY(kn_while_lanes_call(b, j, e, &call));
+        return call.prim->batch(r, b, j, &call, x, axis, y, out_axis);
+    }
     kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
     kn_while_parts p = kn_while_parts_of(e);
     const kn_jaxpr *cond, *body;

@@ -124,7 +124,7 @@ static kiln_status type_while(kn_typing *t)
     KILN_TRY_MEM(t->ctx, args = KN_NEWN(t->arena, kiln_type, c + b + n));
     for (uint32_t i = 0; i < c + n; i++) args[i] = i < c ? t->in[i] : init[i - c];
     KILN_TRY(kn_typing_body_in(t, cond, "cond_jaxpr", args, c + n, 0));
-    KILN_TRY(body_out(t, cond, "cond_jaxpr", &KILN_SCALAR(KILN_BOOL), 1));
+    KILN_TRY(kn_while_lanes_check(t, cond, init, n));
     KILN_TRY(kn_typing_body_in(t, body, "body_jaxpr", t->in + c, b + n, c));
     KILN_TRY(body_out(t, body, "body_jaxpr", init, n));
     KILN_TRY(kn_typing_out(t, n));
@@ -211,6 +211,7 @@ kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *bod
 /* Carries: the carries, then their tangents; so the body's constants. */
 static kiln_status jvp_while(KN_JVP_ARGS)
 {
+    if (kn_has_lane_condition(e)) return kn_jvp_made(r, b, j, e, x, dx, y, dy, kn_lower_while_lanes);
     kn_while_parts p = kn_while_parts_of(e);
     uint32_t c = p.cond_consts, nb = p.body_consts, n = e->nout, nt = 0, nbt = 0, at = 0;
     kn_arena *arena = &b->prog->arena;
@@ -257,6 +258,7 @@ KILN_PRIM(while) = {
     .eval = eval_while,
     .jvp = jvp_while,
     .transpose = kn_transpose_while,
+    .lower_lanes = kn_lower_while_lanes,
     .batch = kn_batch_while,
     .sample = kn_sample_while,
     .doc = "Repeats body_jaxpr on the carries as long as cond_jaxpr is true of them. Operands: constants of the condition, constants "

@@ -49,6 +49,12 @@ kiln_status kn_loop_tangents(const kn_rules *r, kn_build *b, const kn_jaxpr *bod
 kiln_status kn_transpose_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const kn_atom *ct,
                                kn_atom *ct_in);
 
+/* A while whose condition is an array, one element for each lane (while_lanes.c): do its types fit, the loop with one condition that
+ * it stands for, and a call of a body that holds this loop, for the rules of transformations. */
+kiln_status kn_while_lanes_check(const kn_typing *t, const kn_jaxpr *cond, const kiln_type *carry, uint32_t n);
+kiln_status kn_lower_while_lanes(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y);
+kiln_status kn_while_lanes_call(kn_build *b, const kn_jaxpr *j, const kn_eqn *e, kn_eqn *call);
+
 /* How many states of so many bytes the way back through a while keeps, and in how many sweeps it goes (may be NULL). */
 int64_t kn_while_slots(const kn_eqn *e, double bytes, int *sweeps);
 

@@ -404,6 +404,11 @@ int64_t kn_while_slots(const kn_eqn *e, double bytes, int *sweeps)
 
 kiln_status kn_transpose_while(KN_TRANSPOSE_ARGS)
 {
+    kn_eqn call;
+    if (kn_has_lane_condition(e)) {
+        KILN_TRY(kn_while_lanes_call(b, j, e, &call));
+        return call.prim->transpose(r, b, j, &call, x, ct, ct_in);
+    }
     reversal v = {.r = r, .b = b, .j = j, .e = e, .w = kn_while_parts_of(e), .n = e->nout};
     uint32_t c = v.w.cond_consts, nb = v.w.body_consts;
     kn_arena *arena = &b->prog->arena;

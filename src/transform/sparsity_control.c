@@ -249,7 +249,7 @@ kiln_status kn_spread_control(const kn_spreading *c, bool *done)
     *done = true;
     if (kn_called(c->e)) return kn_walk_body(c->w, c->room, kn_called(c->e), c->in, c->out);
     if (p == &kn_prim_scan) return through_scan(c);
-    if (p == &kn_prim_while) return through_while(c);
+    if (p == &kn_prim_while && !kn_has_lane_condition(c->e)) return through_while(c);
     if (p == &kn_prim_cond) return through_cond(c);
     *done = false;
     return KILN_OK;

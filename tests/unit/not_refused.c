@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Derivatives that JAX refuses and that work here, by closed forms, interpreted and compiled to the same bits: reverse through while and
- * through a loop whose bound is an operand; clamp with scalar bounds; second derivatives of branches in a scan in a vmap. */
+ * through a loop whose bound is an operand, through the lanes of a while; clamp with scalar bounds; second derivatives of branches in a scan in a vmap. */
 #include "kiln/exec.h"
 #include "kiln/transform.h"
 #include "same.h"
@@ -31,7 +31,8 @@ static void check(kiln_ctx *ctx, const char *text, const char *word, const char 
     for (uint32_t k = 0; k < kiln_prog_n_outputs(q); k++) {
         if (!same_array(a[k], b[k], NULL)) print_error("%s, result %u: compiled and interpreted differ\n", word, k), _fail(__FILE__, line);
         for (int64_t i = 0; i < kiln_type_size(a[k]->type); i++, at++) {
-            double got = kn_scalar_load(a[k]->type.dtype, a[k]->data, i).f;
+            kn_scalar element = kn_scalar_load(a[k]->type.dtype, a[k]->data, i);
+            double got = kiln_dtype_kind(a[k]->type.dtype) == 'f' ? element.f : (double)element.i;
             if (at < n && fabs(got - want[at]) <= 1e-12 * (1 + fabs(want[at]))) continue;
             print_error("%s, number %u is %.17g, not %.17g\n", word, at, got, at < n ? want[at] : 0);
             _fail(__FILE__, line);
@@ -70,6 +71,55 @@ static void reverse_through_while(void **state)
     int m = 0;
     for (; far < 100; m++) far *= a;
     CHECK(grows, "vmap:None,0(grad:0,1)", IN("f64[]:1.5", "f64[2]:2,7"), n * y / a, m * far / a, y / x, far / z);
+}
+
+/* The same over lanes as JAX writes a vmapped while: a condition for each, all carries with the lanes in front. */
+static const char lanes_grow[] =
+    "{ lambda ; a:f64[] x:f64[2]. let\n"
+    "    c:f64[2] = while[\n"
+    "      body_jaxpr={ lambda ; d:f64[] e:f64[2]. let f:f64[2] = mul e d in (f,) } body_nconsts=1\n"
+    "      cond_jaxpr={ lambda ; g:f64[2]. let h:bool[2] = lt g 100.0:f64[] in (h,) } cond_nconsts=0\n"
+    "    ] a x\n"
+    "  in (c,) }\n";
+/* x <- sqrt(x) - 2 of a row's lanes where x > 0, whose derivative is infinite at 0, where lanes end */
+static const char ends_at_pole[] =
+    "{ lambda ; x:f64[1,2]. let\n"
+    "    c:f64[1,2] = while[\n"
+    "      body_jaxpr={ lambda ; e:f64[1,2]. let f:f64[1,2] = sqrt e; g:f64[1,2] = sub f 2.0:f64[] in (g,) } body_nconsts=0\n"
+    "      cond_jaxpr={ lambda ; b:f64[] g:f64[1,2]. let h:bool[1,2] = gt g b in (h,) } cond_nconsts=1\n"
+    "    ] 0.0:f64[] x\n"
+    "  in (c,) }\n";
+
+static void reverse_through_lanes(void **state)
+{
+    double a = 1.5, y[2], t[2];
+    const char *const in[] = {"f64[]:1.5", "f64[2]:2,7", NULL};
+    for (int i = 0; i < 2; i++)
+        for (y[i] = i ? 7 : 2, t[i] = 0; y[i] < 100; t[i]++) y[i] *= a;
+    double da = t[0] * y[0] / a + t[1] * y[1] / a;
+    CHECK(lanes_grow, "checkpoint", in, y[0], y[1]);
+    CHECK(lanes_grow, "jvp:0", IN("f64[]:1.5", "f64[2]:2,7", "f64[]:1"), y[0], y[1], t[0] * y[0] / a, t[1] * y[1] / a);
+    CHECK(lanes_grow, "grad:0,1(sum)", in, da, y[0] / 2, y[1] / 7);
+    CHECK(lanes_grow, "grad:0,1(sum(checkpoint:log,20))", in, da, y[0] / 2, y[1] / 7);
+    CHECK(lanes_grow, "sparse_jacobian:1", in, 0, 1, 2, 0, 1, y[0] / 2, y[1] / 7);
+    CHECK(lanes_grow, "vmap:None,1(grad:0(sum))", IN("f64[]:1.5", "f64[2,1]:2,7"), da);
+    CHECK(lanes_grow, "grad:0(sum(vmap:0,None))", IN("f64[1]:1.5", "f64[2]:2,7"), da);
+    CHECK(ends_at_pole, "grad:0(sum)", IN("f64[1,2]:0,4"), 1, 0.25);
+    CHECK(ends_at_pole, "vmap:1(grad:0(sum))", IN("f64[1,1,2]:0,4"), 1, 0.25);
+}
+
+static void lanes_that_do_not_fit(void **state)
+{
+    static const char text[] =
+        "{ lambda ; x:f64[2] y:f64[3]. let\n"
+        "    c:f64[2] _:f64[3] = while[\n"
+        "      body_jaxpr={ lambda ; e:f64[2] f:f64[3]. let  in (e, f) } body_nconsts=0\n"
+        "      cond_jaxpr={ lambda ; e:f64[2] f:f64[3]. let h:bool[2] = lt e 1.0:f64[] in (h,) } cond_nconsts=0\n"
+        "    ] x y\n"
+        "  in (c,) }\n";
+    kiln_prog *p;
+    assert_int_equal(kiln_prog_parse(*state, text, strlen(text), "text", &p), KILN_SHAPE);
+    assert_says(*state, "result 0 of cond_jaxpr is bool[2], but carry 1 is f64[3]");
 }
 
 /* x <- sin(a x), n times */
@@ -131,7 +181,8 @@ static void hessian_of_branches_in_a_scan_in_a_vmap(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_through_while), cmocka_unit_test(reverse_through_an_operands_trips),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_through_while), cmocka_unit_test(reverse_through_lanes),
+                                       cmocka_unit_test(lanes_that_do_not_fit), cmocka_unit_test(reverse_through_an_operands_trips),
                                        cmocka_unit_test(clamp_with_scalar_bounds), cmocka_unit_test(hessian_of_branches_in_a_scan_in_a_vmap)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
