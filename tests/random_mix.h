@@ -135,6 +135,7 @@ static void mix_sampled(rp *r, rp_body *b)
     r->status = kn_jaxpr_copy(r->ctx, b->b.prog, p->main, &j); /* nested bodies live in this program now */
     kn_atom *map = j ? calloc(j->nvars + 1, sizeof *map) : NULL;
     bool good = map != NULL;
+    for (uint32_t v = 0; good && v < j->nvars; v++) good = j->vars[v].type.dtype != KILN_TOKEN; /* nothing else takes one */
     for (uint32_t i = 0; i < nin && good && r->status == KILN_OK; i++) {
         kiln_type t = kiln_array_type(in[i]);
         /* Starts, trips and selectors are mostly as the rule means them; a loop never counts to something out of the pool. */

@@ -501,6 +501,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     if (ok) m->status = copy_names(m);
     if (m->status == KILN_OK) make_all(m);
     if (m->status == KILN_OK) merge_loops(m);
+    if (m->status == KILN_OK && !m->o.no_fusion) flatten_rows(m);
     if (m->status == KILN_OK) prune_loops(m);
     if (m->status == KILN_OK && forward_stores(m)) prune_loops(m);
     if (m->status == KILN_OK) fetch_rows(m);

@@ -3,7 +3,7 @@
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
  * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
- * prune.c drops what nobody uses, forward.c carries what the next trip would load, fetch.c has rows
+ * prune.c drops what nobody uses, flatten.c one loop of two over short rows, forward.c carries what the next trip would load, fetch.c has rows
  * fetched that are read backwards. */
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
@@ -314,6 +314,8 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 void replace_value(kn_loops *l, kn_lblock *b, kn_lv old, kn_lv new);
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);
+/* flatten.c: rows that are no multiple of a vector are walked through as one. */
+void flatten_rows(maker *m);
 /* prune.c: what nobody uses is dropped. */
 void prune_loops(maker *m);
 /* forward.c: what a trip stores and the next one loads is carried; true: something was, and what made its index may be unused. */

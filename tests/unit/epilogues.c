@@ -1,66 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products together with what reads them: the interpreter's bits, at every width, split over threads and not, whether one block of k or several,
  * and the result over one of its operands. */
-#include "same.h"
-#include "testing.h"
-
-#include "kiln/exec.h"
-
-#include <math.h>
-
-static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t seed)
-{
-    kiln_array *a;
-    assert_ok(ctx, kiln_array_create(ctx, t, &a));
-    for (int64_t k = 0, n = kiln_type_size(t); k < n; k++) {
-        seed = seed * 1664525 + 1013904223;
-        uint32_t r = seed >> 8;
-        kn_scalar v = {.c = {0, 0}};
-        if (t.dtype == KILN_BOOL) v.b = r & 1;
-        else if (kiln_dtype_kind(t.dtype) == 'f') v.f = r % 997 == 0 ? (double)INFINITY : r % 89 == 0 ? -0.0 : ((double)(r % 20001) - 10000) * 1e-4;
-        else v.i = (int64_t)(r % 1000) - 500;
-        kn_scalar_store(t.dtype, a->data, k, kn_scalar_round(t.dtype, v));
-    }
-    return a;
-}
-
-enum { MOST = 6 };
-
-static void compare(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *o, kiln_array *const *in, kiln_array *const *want, const char *text)
-{
-    kiln_exec *f;
-    kiln_array *got[MOST];
-    assert_ok(ctx, kiln_compile(ctx, p, o, &f));
-    assert_ok(ctx, kiln_exec_call(ctx, f, in, got));
-    for (uint32_t i = 0; i < kiln_prog_n_outputs(p); i++) {
-        int64_t where = -1;
-        if (!same_array(want[i], got[i], &where))
-            fail_msg("%u bits, level %d: element %lld of result %u differs of\n%s", o->vector_bits, o->tier, (long long)where, i, text);
-        kiln_array_release(got[i]);
-    }
-    kiln_exec_release(f);
-}
-
-static void check(kiln_ctx *ctx, const char *text)
-{
-    kiln_prog *p;
-    kiln_array *in[MOST], *want[MOST];
-    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "epilogue", &p));
-    uint32_t n = kiln_prog_n_inputs(p);
-    for (uint32_t i = 0; i < n; i++) in[i] = numbers(ctx, kiln_prog_input_type(p, i), i + 1);
-    assert_ok(ctx, kiln_prog_eval(ctx, p, in, want));
-    for (int tier = 0; tier <= 2; tier += 2)
-        for (unsigned bits = 128; bits <= 512; bits *= 2) {
-            kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
-            o.vector_bits = bits;
-            o.tier = tier;
-            o.split_cost = bits == 256 ? 10 : 0;
-            compare(ctx, p, &o, in, want, text);
-        }
-    for (uint32_t i = 0; i < kiln_prog_n_outputs(p); i++) kiln_array_release(want[i]);
-    for (uint32_t i = 0; i < n; i++) kiln_array_release(in[i]);
-    kiln_prog_release(p);
-}
+#include "beside.h"
 
 #define DOT(dims) "dot_general[dimension_numbers=" dims " out_sharding=None precision=None preferred_element_type=None]"
 #define ROWS DOT("(([1], [0]), ([], []))")
@@ -81,7 +22,7 @@ static void sizes(void **state)
                      "c:%s[%d,%d] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(%d, %d) sharding=None] b s:%s[%d,%d] = add y c u:%s[%d,%d] = max s r "
                      "v:%s[%d,%d] = mul u y in (v,) }",
                      t, m, k, t, k, n, t, n, t, m, n, t, m, n, t, m, n, m, n, t, m, n, t, m, n, t, m, n);
-            check(*state, text);
+            check_beside(*state, text);
         }
 }
 
@@ -119,7 +60,7 @@ static void kinds(void **state)
         "{ lambda ; x:f32[30,50] w:f32[50,60]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] u:f32[30] = reduce_sum[axes=(1,) out_sharding=None] y in (z, u) }",
         "{ lambda ; x:f32[30,50] w:f32[50,60]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] in (z, y) }",
     };
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) check(*state, programs[i]);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) check_beside(*state, programs[i]);
 }
 
 int main(void)
