@@ -226,3 +226,13 @@
  "    b:f32[2*n,2] = reshape[dimensions=None new_sizes=(2*n, 2) sharding=None] a\n"
  "    c:f32[200,2] = slice[limit_indices=(200, 2) start_indices=(0, 0) strides=None] b\n"
  "  in (c,) }", 100},
+{"ragged_rows",
+ "{ lambda ; a:f32[n,10] b:f32[n,3,5] c:f32[5] d:f32[10]. let\n"
+ "    e:f32[n,10] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(n, 10) sharding=None] d\n"
+ "    f:f32[n,10] = add a e\n"
+ "    g:f32[10] = reduce_sum[axes=(0,) out_sharding=None] f\n"
+ "    h:f32[n,10] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(n, 10) sharding=None] g\n"
+ "    i:f32[n,3,5] = broadcast_in_dim[broadcast_dimensions=(2,) shape=(n, 3, 5) sharding=None] c\n"
+ "    j:f32[n,3,5] = mul b i\n"
+ "    k:f32[n,7] = broadcast_in_dim[broadcast_dimensions=() shape=(n, 7) sharding=None] 2.5:f32[]\n"
+ "  in (f, h, j, k) }", 0},
