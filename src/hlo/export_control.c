@@ -94,6 +94,8 @@ static void inlined(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_x
 
 const kn_xrow kn_xrows_control[] = {
     {&kn_prim_after_all, kn_xplain, "stablehlo.after_all", 0},
+    {&kn_prim_checkpoint, call, "checkpoint", 0},
+    {&kn_prim_closed_call, call, "f", 0},
     {&kn_prim_cond, cond, "stablehlo.case", 0},
     {&kn_prim_create_token, kn_xplain, "stablehlo.create_token", 0},
     {&kn_prim_custom_jvp_call, inlined, NULL, 0},

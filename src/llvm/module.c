@@ -55,7 +55,25 @@ static const unsigned first_target = KN_X86_64_V2, last_target = KN_X86_64_V4;
 /* This LLVM is private to the module: its options are nobody else's. */
 static bool initialise(char *error, size_t error_bytes)
 {
-    static const char *const options[] = {"kiln", "-disable-lsr", "-global-isel=0"};
+    /* What these passes do has been done where loops are made, or does not pay here: without them calls of the shared cases' programs take as
+     * many instructions as with them, and compiles a twentieth less. */
+    static const char *const options[] = {
+        "kiln",
+        "-disable-lsr",
+        "-global-isel=0",
+        "-disable-constant-hoisting",
+        "-disable-copyprop",
+        "-disable-early-ifcvt",
+        "-disable-expand-reductions",
+        "-disable-machine-cse",
+        "-disable-mergeicmps",
+        "-disable-partial-libcall-inlining",
+        "-disable-ssc",
+#ifndef KN_LLVM_AARCH64
+        "-disable-x86-lea-opt",
+        "-x86-cmov-converter=0",
+#endif
+    };
     char *message = NULL;
     if (machines.ready) return true;
     INITIALISE(TargetInfo);

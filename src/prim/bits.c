@@ -268,6 +268,7 @@ static kiln_status lower_nextafter(const kn_rules *r, kn_build *b, const kn_jaxp
     y[0] = kn_low_select(&l, nan, kn_low_num(&l, d, (double)NAN), v);
     return l.status;
 }
+KN_JVP2(nextafter, g, KN_SYMBOLIC_ZERO)
 KILN_PRIM(nextafter) = {
     .name = "nextafter",
     .nin = 2,
@@ -275,6 +276,7 @@ KILN_PRIM(nextafter) = {
     .flags = KN_LEVEL_TRACED,
     .type = type_nextafter,
     .lower = lower_nextafter,
+    .jvp = jvp_nextafter,
     .batch = kn_batch_elementwise,
     .sample = kn_sample_elementwise,
     .doc = "The next float after the first operand towards the second.",

@@ -23,43 +23,66 @@ static const kn_param_spec scan_params[] = {
     {"unroll", KN_P_NONE, KN_PARAM_OPTIONAL},
 };
 
-/* Leaves of a tree of operands: None and * are leaves; Pytree(vals, tree) says its tree twice, tree counts. */
-static uint32_t leaves(const kn_param *p)
+/* ft_in is a tree of operands, whose leaves print as None or *; Pytree(vals, tree) lists them beside its tree. RightsOnly(tree), which JAX's
+ * derivatives leave, holds leaves that are Left(leaf) or Right(leaf), of which only the right ones are operands. */
+static bool is_record(const kn_param *p, const char *name) { return p->kind == KN_P_RECORD && p->n > 0 && p->name && strcmp(p->name, name) == 0; }
+
+static const kn_param *field(const kn_param *record, const char *key)
 {
-    uint32_t n = 0;
-    switch (p->kind) {
-    case KN_P_INTS: return p->n;
-    case KN_P_TUPLE:
-    case KN_P_RECORD:
-        for (uint32_t i = 0; i < p->n; i++) {
-            if (p->kind == KN_P_RECORD && p->keys && strcmp(p->keys[i], "vals") == 0) continue;
-            n += leaves(&p->items[i]);
-        }
-        return n;
-    default: return 1;
-    }
+    for (uint32_t i = 0; record->keys && i < record->n; i++)
+        if (strcmp(record->keys[i], key) == 0) return &record->items[i];
+    return NULL;
 }
 
-/* The tuple of three groups inside ft_in, or NULL. */
-static const kn_param *groups(const kn_param *p)
+/* Is a leaf inside of `filters` RightsOnly an operand? */
+static bool is_operand(const kn_param *leaf, uint32_t filters)
 {
-    while (p->kind == KN_P_RECORD && p->n > 0) {
-        uint32_t k = 0;
-        while (p->keys && k + 1 < p->n && strcmp(p->keys[k], "tree") != 0) k++;
-        p = &p->items[k];
+    for (; filters; filters--, leaf = &leaf->items[0])
+        if (!is_record(leaf, "Right")) return false;
+    return true;
+}
+
+static uint32_t operands(const kn_param *p, uint32_t filters)
+{
+    uint32_t n = 0;
+    if (p->kind == KN_P_INTS) return p->n;
+    if (is_record(p, "RightsOnly")) return operands(&p->items[0], filters + 1);
+    if (is_record(p, "Left") || is_record(p, "Right")) return is_operand(p, filters);
+    const kn_param *vals = is_record(p, "Pytree") ? field(p, "vals") : NULL;
+    if (vals) return operands(vals, filters);
+    if (p->kind != KN_P_TUPLE && p->kind != KN_P_RECORD) return filters == 0;
+    for (uint32_t i = 0; i < p->n; i++) n += operands(&p->items[i], filters);
+    return n;
+}
+
+/* How many operands each of the three groups holds; false: there are no three groups. */
+static bool group_sizes(const kn_param *p, uint32_t sizes[3])
+{
+    uint32_t filters = 0, at = 0;
+    for (; is_record(p, "RightsOnly"); p = &p->items[0]) filters++;
+    const kn_param *vals = is_record(p, "Pytree") ? field(p, "vals") : NULL, *tree = vals ? field(p, "tree") : p;
+    while (tree && tree->kind == KN_P_RECORD && tree->n == 1) tree = &tree->items[0];
+    if (!tree || tree->kind != KN_P_TUPLE || tree->n != 3) return false;
+    for (uint32_t g = 0; g < 3; g++) {
+        sizes[g] = operands(&tree->items[g], vals ? 0 : filters);
+        if (!vals || filters == 0) continue;
+        uint32_t end = at + sizes[g]; /* of the leaves that are listed */
+        if (vals->kind != KN_P_TUPLE || end > vals->n) return false;
+        for (sizes[g] = 0; at < end; at++) sizes[g] += is_operand(&vals->items[at], filters);
     }
-    return p->kind == KN_P_TUPLE && p->n == 3 ? p : NULL;
+    return true;
 }
 
 static bool counts(const kn_param *params, uint32_t *consts, uint32_t *carries)
 {
-    const kn_param *c = &params[SCAN_CONSTS], *n = &params[SCAN_CARRY], *tree = groups(&params[SCAN_FT_IN]);
+    const kn_param *c = &params[SCAN_CONSTS], *n = &params[SCAN_CARRY];
+    uint32_t sizes[3];
     if (c->kind == KN_P_INT && n->kind == KN_P_INT && c->i >= 0 && n->i >= 0 && c->i < UINT32_MAX / 2 && n->i < UINT32_MAX / 2) {
         *consts = (uint32_t)c->i, *carries = (uint32_t)n->i;
         return true;
     }
-    if (!tree) return false;
-    *consts = leaves(&tree->items[0]), *carries = leaves(&tree->items[1]);
+    if (!group_sizes(&params[SCAN_FT_IN], sizes)) return false;
+    *consts = sizes[0], *carries = sizes[1];
     return true;
 }
 

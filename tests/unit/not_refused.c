@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derivatives that JAX refuses and that work here, by closed forms, interpreted and compiled to the same bits: reverse through while and
- * through a loop whose bound is an operand, through the lanes of a while; clamp with scalar bounds; second derivatives of branches in a scan in a vmap. */
+/* Derivatives that JAX refuses and that work here, by closed forms, interpreted and compiled to the same bits: reverse through while, through a
+ * loop whose bound is an operand, through the lanes of a while; clamp with scalar bounds; second derivatives of branches in a scan in a vmap;
+ * and calls as other versions of JAX spell them. */
 #include "kiln/exec.h"
 #include "kiln/transform.h"
 #include "same.h"
@@ -179,10 +180,26 @@ static void hessian_of_branches_in_a_scan_in_a_vmap(void **state)
     CHECK(branches, "jacrev:0(jacfwd:0(vmap:None,0))", in, 12 * x, 2 + 12 * x, 12 * x * x);
 }
 
+/* x sin(x), called as versions of JAX spell it. */
+static void calls_of_other_versions(void **state)
+{
+    static const char *const calls[][2] = {{"closed_call[call_jaxpr=", "]"}, {"checkpoint[jaxpr=", " policy=None prevent_cse=True differentiated=False]"},
+                                           {"remat2[jaxpr=", " policy=None prevent_cse=True differentiated=False]"}, {"pjit[name=f jaxpr=", "]"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char text[512];
+        double x = 1.25, s = sin(x), c = cos(x);
+        snprintf(text, sizeof text, "{ lambda ; a:f64[]. let b:f64[] = %s{ lambda ; c:f64[]. let d:f64[] = sin c; e:f64[] = mul c d in (e,) }%s a in (b,) }",
+                 calls[i][0], calls[i][1]);
+        CHECK(text, "value_and_grad:0", IN("f64[]:1.25"), x * s, s + x * c);
+        CHECK(text, "hessian:0", IN("f64[]:1.25"), 2 * c - x * s);
+        CHECK(text, "vmap:0(grad:0(checkpoint))", IN("f64[2]:1.25,1.25"), s + x * c, s + x * c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_through_while), cmocka_unit_test(reverse_through_lanes),
-                                       cmocka_unit_test(lanes_that_do_not_fit), cmocka_unit_test(reverse_through_an_operands_trips),
+                                       cmocka_unit_test(lanes_that_do_not_fit), cmocka_unit_test(calls_of_other_versions), cmocka_unit_test(reverse_through_an_operands_trips),
                                        cmocka_unit_test(clamp_with_scalar_bounds), cmocka_unit_test(hessian_of_branches_in_a_scan_in_a_vmap)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -90,6 +90,31 @@ static void refuses(void **state)
     }
 }
 
+/* Trees of operands as JAX's derivatives of scans print them: of one constant, one carry and one array, with or without a tangent. */
+static void scan_trees(void **state)
+{
+    static const char *const trees[] = {
+        "ft_in=((None,), (None,), (None,)) ft_out=((None,), (None,))",
+        "ft_in=(((None,), (RightsOnly(Left(None)),)), ((None,), (RightsOnly(Left(None)),)), ((), (RightsOnly(Right(None)),))) ft_out=((None,), (None,))",
+        "ft_in=((RightsOnly(RightsOnly(Right(Right(None)))), RightsOnly(RightsOnly(Left(None)))), (RightsOnly(RightsOnly(Right(Left(None)))), None), (None,)) ft_out=((None,), (None,))",
+        "ft_in=RightsOnly(((Left(None), Right(None)), (Right(None),), (Right(None), Left(None)))) ft_out=((None,), (None,))",
+        "ft_in=RightsOnly(Pytree(vals=[Left(None), Right(None), Right(None), Right(None)], tree=PyTreeDef(([*, *], [*], [*])))) ft_out=((None,), (None,))",
+        "ft_in=((Pytree(vals=[None], tree=PyTreeDef(([*], []))), RightsOnly(Pytree(vals=[Left(None)], tree=PyTreeDef(([*], []))))), (None,), (None,)) ft_out=((None,), (None,))",
+    };
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "{ lambda ; a:f64[2] b:f64[] c:f64[3]. let\n"
+                 "    d:f64[] e:f64[3] = scan[\n"
+                 "      %s\n"
+                 "      jaxpr={ lambda ; f:f64[2] g:f64[] h:f64[]. let  in (h, g) } length=3 reverse=False unroll=1\n"
+                 "    ] a b c\n"
+                 "  in (d, e) }\n",
+                 trees[i]);
+        kiln_prog_release(must_read(*state, text));
+    }
+}
+
 static const char sample[] = "let sq = { lambda ; a:f64[]. let b:f64[] = mul a a in (b,) } in\n"
                              "{ lambda ; a:f64[2,3] b:i32[]. let\n"
                              "    c:f64[3,2] = transpose[permutation=(1, 0)] a\n"
@@ -362,7 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses),
-        cmocka_unit_test(cuts),
+        cmocka_unit_test(scan_trees), cmocka_unit_test(cuts),
         cmocka_unit_test(changes),
         cmocka_unit_test(any_blanks),
         cmocka_unit_test(names_like_words),
