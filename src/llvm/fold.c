@@ -35,20 +35,26 @@ static kn_ll flip(kn_emit *e, kiln_dtype d, unsigned w, kn_ll bits)
     return LLVMBuildXor(e->b, bits, LLVMBuildAnd(e->b, LLVMBuildAShr(e->b, bits, top, ""), rest, ""), "");
 }
 
-/* NaN becomes the one that wins: above infinity for max, below minus infinity for min. */
+/* How far keys are moved: the infinity that loses against every number becomes the integer at that end, and the NaNs beyond it come round to
+ * those at the other end, which win. */
+static kn_ll distance(const fold *s, unsigned w)
+{
+    LLVMTypeRef t = kn_bits_type(s->e, s->dtype, 0);
+    uint64_t nans = LLVMGetIntTypeWidth(t) == 32 ? 0x7fffff : 0xfffffffffffff;
+    return kn_const_splat(s->e, LLVMConstInt(t, s->r->acc == KN_S_max ? -nans : nans, false), w);
+}
+
 static kn_ll key_of(const fold *s, unsigned w, kn_ll x)
 {
     kn_emit *e = s->e;
-    LLVMTypeRef t = kn_bits_type(e, s->dtype, 0);
-    unsigned n = LLVMGetIntTypeWidth(t);
-    uint64_t nan = n == 32 ? 0x7fc00000u : (uint64_t)0x7ff8 << 48;
-    if (s->r->acc == KN_S_min) nan |= (uint64_t)1 << (n - 1);
-    kn_ll bits = kn_bitcast(e, x, kn_bits_type(e, s->dtype, w));
-    bits = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, ""), kn_const_splat(e, LLVMConstInt(t, nan, false), w), bits, "");
-    return flip(e, s->dtype, w, bits);
+    return LLVMBuildAdd(e->b, flip(e, s->dtype, w, kn_bitcast(e, x, kn_bits_type(e, s->dtype, w))), distance(s, w), "");
 }
 
-static kn_ll of_key(const fold *s, kn_ll key) { return kn_bitcast(s->e, flip(s->e, s->dtype, 0, key), kn_type(s->e, s->dtype, 0)); }
+static kn_ll of_key(const fold *s, kn_ll key)
+{
+    kn_emit *e = s->e;
+    return kn_bitcast(e, flip(e, s->dtype, 0, LLVMBuildSub(e->b, key, distance(s, 0), "")), kn_type(e, s->dtype, 0));
+}
 
 /* Is the value an absolute value, or the largest of some? Its bits are ordered as integers then, NaNs above infinity. */
 static bool is_size(const kn_emit *e, kn_lv v)
