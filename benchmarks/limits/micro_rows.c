@@ -13,11 +13,19 @@ __m512 Sleef_finz_expf16_u10avx512f(__m512 x);
 WIDE_INLINE vf vf_exp(vf x) { return Sleef_finz_expf16_u10avx512f(x); }
 WIDE_INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 WIDE_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+typedef __mmask16 vm;
+WIDE_INLINE vm vf_nan(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); } /* either */
+WIDE_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
+WIDE_INLINE bool vm_any(vm a) { return a != 0; }
 #else
 __m256 Sleef_finz_expf8_u10avx2(__m256 x);
 WIDE_INLINE vf vf_exp(vf x) { return Sleef_finz_expf8_u10avx2(x); }
 WIDE_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 WIDE_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+typedef __m256 vm;
+WIDE_INLINE vm vf_nan(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+WIDE_INLINE vm vm_or(vm a, vm b) { return _mm256_or_ps(a, b); }
+WIDE_INLINE bool vm_any(vm a) { return _mm256_movemask_ps(a) != 0; }
 #endif
 
 WIDE_INLINE float halved(const vf *lanes)
@@ -57,14 +65,16 @@ void limit_sum(void *const *b)
 static void softmax_row(const float *x, float *y)
 {
     vf top[4], s[VECTORS];
+    vm nan = vf_nan(vf_load(x), vf_load(x + W)); /* one makes the maximum NaN; of zeros it does not matter which is the larger */
     float t[W], most;
     for (int k = 0; k < 4; k++) top[k] = vf_load(x + k * W);
+    for (int i = 2 * W; i < COLUMNS; i += 2 * W) nan = vm_or(nan, vf_nan(vf_load(x + i), vf_load(x + i + W)));
     for (int i = 4 * W; i < COLUMNS; i += 4 * W)
         for (int k = 0; k < 4; k++) top[k] = vf_max(top[k], vf_load(x + i + k * W));
     vf_store(t, vf_max(vf_max(top[0], top[1]), vf_max(top[2], top[3])));
     most = t[0];
     for (int k = 1; k < W; k++) most = t[k] > most ? t[k] : most;
-    vf all = vf_all(most);
+    vf all = vf_all(vm_any(nan) ? NAN : most);
     for (int k = 0; k < VECTORS; k++) s[k] = vf_all(-0.0f);
     for (int i = 0; i < COLUMNS; i += W) vf_store(y + i, vf_exp(vf_sub(vf_load(x + i), all)));
     for (int i = 0; i < COLUMNS; i += LANES)

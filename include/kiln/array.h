@@ -74,6 +74,10 @@ typedef struct kiln_type {
     const int64_t *dims;
 } kiln_type;
 
+/** Stands for a size that is given when a program runs: KILN_DIM_N in a shape prints as n, 2 * KILN_DIM_N + 1 as 2*n + 1. Inputs of
+ *  programs have it as their leading dimension; arrays never do. */
+#define KILN_DIM_N INT64_C(120247845941)
+
 #define KILN_SCALAR(dt) ((kiln_type){.dtype = (dt)})
 #define KILN_VECTOR(dt, n) ((kiln_type){(dt), 1, (const int64_t[]){(n)}})
 

@@ -69,6 +69,9 @@ typedef int (*kiln_entry)(void *const *buffers, void *scratch, const struct kiln
 KILN_API kiln_entry kiln_exec_entry(const kiln_exec *f);
 KILN_API const struct kiln_table *kiln_exec_table(const kiln_exec *f);
 KILN_API size_t kiln_exec_scratch_bytes(const kiln_exec *f);
+/** The same of an executable of which one size is given at each call: where it is n. SIZE_MAX: it does not fit in memory.
+ *  `buffers` then has one pointer more, behind the outputs: to an int64_t that holds n. */
+KILN_API size_t kiln_exec_scratch_bytes_at(const kiln_exec *f, int64_t n);
 /** Unchecked call through the raw entry: returns its status. */
 KILN_API int kiln_exec_run(const kiln_exec *f, void *const *buffers, void *scratch, kiln_call *call);
 

@@ -36,8 +36,10 @@ typedef struct kiln_arg {
     double number;
     const void *value; /**< a static argument: compared by these bytes */
     size_t bytes;
+    bool rows; /**< an array: traced with KILN_DIM_N rows, one program for any number of them */
 } kiln_arg;
 #define KILN_ARG_ARRAY(arg_name, a) ((kiln_arg){.kind = KILN_ARG_IS_ARRAY, .name = (arg_name), .array = (a)})
+#define KILN_ARG_ROWS(arg_name, a) ((kiln_arg){.kind = KILN_ARG_IS_ARRAY, .name = (arg_name), .array = (a), .rows = true})
 #define KILN_ARG_NUMBER(arg_name, v) ((kiln_arg){.kind = KILN_ARG_IS_NUMBER, .name = (arg_name), .dtype = KILN_F32, .number = (v)})
 #define KILN_ARG_INTEGER(arg_name, v) ((kiln_arg){.kind = KILN_ARG_IS_NUMBER, .name = (arg_name), .dtype = KILN_I32, .number = (v)})
 #define KILN_ARG_FLAG(arg_name, v) ((kiln_arg){.kind = KILN_ARG_IS_NUMBER, .name = (arg_name), .dtype = KILN_BOOL, .number = (v) ? 1 : 0})

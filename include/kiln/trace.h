@@ -117,6 +117,8 @@ KILN_API kiln_val kiln_dynamic_update_slice_at(kiln_trace *t, kiln_val a, kiln_v
 KILN_API kiln_val kiln_concatenate_at(kiln_trace *t, const kiln_val *parts, uint32_t n, int64_t dimension, const char *file, int line);
 /** lo, hi, interior per dimension */
 KILN_API kiln_val kiln_pad_at(kiln_trace *t, kiln_val a, kiln_val value, const int64_t *lo, const int64_t *hi, const int64_t *interior, const char *file, int line);
+/** A dimension as a number, i32 or i64: where it depends on KILN_DIM_N, the size that the program is given. */
+KILN_API kiln_val kiln_dim_at(kiln_trace *t, kiln_dtype dtype, int64_t dim, const char *file, int line);
 KILN_API kiln_val kiln_iota_at(kiln_trace *t, kiln_type type, int64_t dimension, const char *file, int line);
 /** prim: reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor */
 KILN_API kiln_val kiln_reduce_at(kiln_trace *t, const char *prim, kiln_val a, const int64_t *axes, uint32_t n_axes, const char *file, int line);
@@ -134,6 +136,7 @@ KILN_API kiln_val kiln_dot_at(kiln_trace *t, kiln_val a, kiln_val b, const int64
 #define kiln_dynamic_update_slice(t, a, update, start) kiln_dynamic_update_slice_at((t), (a), (update), (start), __FILE__, __LINE__)
 #define kiln_concatenate(t, parts, n, dimension) kiln_concatenate_at((t), (parts), (n), (dimension), __FILE__, __LINE__)
 #define kiln_pad(t, a, value, lo, hi, interior) kiln_pad_at((t), (a), (value), (lo), (hi), (interior), __FILE__, __LINE__)
+#define kiln_dim(t, dtype, dim) kiln_dim_at((t), (dtype), (dim), __FILE__, __LINE__)
 #define kiln_iota(t, type, dimension) kiln_iota_at((t), (type), (dimension), __FILE__, __LINE__)
 #define kiln_reduce(t, prim, a, axes, n_axes) kiln_reduce_at((t), (prim), (a), (axes), (n_axes), __FILE__, __LINE__)
 #define kiln_cumulative(t, prim, a, axis, reverse) kiln_cumulative_at((t), (prim), (a), (axis), (reverse), __FILE__, __LINE__)

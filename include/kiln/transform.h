@@ -37,7 +37,7 @@ extern "C" {
  *  | `jacfwd:i,j`, `jacrev:i,j` | operands | per float result, per operand: an array of shape result + operand |
  *  | `sparse_jacobian:i` | operands | per float result: `indptr`, `indices`, `values` of its Jacobian in operand i |
  *  | `hessian:i,j` | operands | as `jacfwd:i,j(jacrev:i,j)` |
- *  | `vmap:a,b,..` | per operand an axis or `None` (`0*8`: axis 0, with 8 lanes) | a new axis 0 in every result |
+ *  | `vmap:a,b,..` | per operand an axis or `None` (`0*8`: axis 0, with 8 lanes; `0*n`: as many as there are at each call) | a new axis 0 in every result |
  *  | `vmap:a,b,..->c,d,..` | the same | lanes along these axes of the results; `None`: the result has none |
  *  | `sum` | operands | the sum of all elements of the first result |
  *  | `checkpoint`, `checkpoint:log`, `checkpoint:log,1000`, `checkpoint:dots`, `checkpoint:NAME,..` | operands | results; reverse derivatives compute values again |

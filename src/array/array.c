@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "array/array.h"
+#include "array/size.h"
 
 enum { ALIGN = 64 };
 
@@ -10,6 +10,7 @@ static kiln_status make(kiln_ctx *ctx, kiln_type type, kiln_array **out)
     *out = NULL;
     int64_t n = kiln_type_size(type);
     size_t bytes;
+    if (kn_type_open(type)) return kn_fail(ctx, KILN_SHAPE, "an array of type %s: the size n has no value", kn_type_show(type).s);
     if (n < 0 || !kn_mul_size((size_t)n, kiln_dtype_bytes(type.dtype), &bytes) || bytes > SIZE_MAX / 2)
         return kn_fail(ctx, KILN_SHAPE, "an array of type %s has no size that memory can hold", kn_type_show(type).s);
     kiln_array *a = kn_new(&ctx->alloc, head_bytes(type.rank));

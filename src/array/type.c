@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "array/array.h"
+#include "array/size.h"
 
 #include <stdio.h>
 
@@ -26,12 +26,14 @@ int64_t kiln_type_size(kiln_type t)
 size_t kiln_type_format(kiln_type t, char *out, size_t out_bytes)
 {
     size_t n = 0;
-    char piece[32];
+    char piece[KN_SIZE_TEXT + 2];
     if (t.dtype == KILN_TOKEN && t.rank == 0) return (size_t)snprintf(out, out_bytes, "%s", kiln_dtype_name(t.dtype)); /* as JAX prints it */
     for (uint32_t i = 0; i < t.rank + 2; i++) {
+        bool later = i > 1 && i <= t.rank;
+        piece[0] = ',';
         int k = i == 0             ? snprintf(piece, sizeof piece, "%s[", kiln_dtype_name(t.dtype))
                 : i == t.rank + 1 ? snprintf(piece, sizeof piece, "]")
-                                  : snprintf(piece, sizeof piece, "%s%lld", i > 1 ? "," : "", (long long)t.dims[i - 1]);
+                                  : later + kn_size_format(t.dims[i - 1], piece + later, sizeof piece - later);
         for (int c = 0; c < k; c++, n++)
             if (n + 1 < out_bytes) out[n] = piece[c];
     }

@@ -3,7 +3,7 @@
  *
  *   "KILNCODE", format, bytes of the file, checksum (XXH3, 128 bits, of all that follows)
  *   key: its length, its bytes
- *   scratch bytes, common and of each thread, tier, counts
+ *   scratch bytes, common and of each thread, and of both for each of the size that is given at a call, tier, counts
  *   calls of routines on whole arrays: how many; each: name, results, operands, integers, element type and size of each array
  *   object code: its length, its bytes. It holds no address: functions and routines are reached through the call's table */
 #include "cache/cache.h"
@@ -85,6 +85,8 @@ void kn_entry_write(kn_blob *b, const char *key, size_t key_bytes, const kn_imag
     kn_blob_put(b, key, key_bytes);
     kn_blob_u64(b, image->scratch_bytes);
     kn_blob_u64(b, image->part_bytes);
+    kn_blob_u64(b, image->scratch_per);
+    kn_blob_u64(b, image->part_per);
     kn_blob_u64(b, (uint64_t)image->info.tier);
 #define PUT(name) kn_blob_u64(b, image->info.name);
     COUNTS(PUT)
@@ -180,6 +182,8 @@ kn_entry_state kn_entry_read(kn_arena *arena, const char *s, size_t n, const cha
     if (k != key_bytes || memcmp(its_key, key, key_bytes) != 0) return KN_ENTRY_OTHER;
     *out = (kn_image){.scratch_bytes = number(&r)};
     out->part_bytes = number(&r);
+    out->scratch_per = number(&r);
+    out->part_per = number(&r);
     out->info.tier = (int)number(&r);
 #define TAKE(name) out->info.name = number(&r);
     COUNTS(TAKE)

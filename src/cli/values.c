@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "array/size.h"
 #include "cli/values.h"
 
 #include "array/text.h"
@@ -73,7 +74,8 @@ static int check_type(cli *c, const kiln_prog *p, uint32_t i, const char *from, 
 {
     kiln_type want = kiln_prog_input_type(p, i);
     if (adapt(c->ctx, want, a) != KILN_OK) return cli_fail(c);
-    if (kiln_type_equal(want, kiln_array_type(*a))) return CLI_DONE;
+    int64_t n = -1; /* that all inputs have the same is said where they are used */
+    if (kn_type_fits(kiln_array_type(*a), want, &n)) return CLI_DONE;
     return cli_bad(c, "type", "input %u (%s) of the program is %s, %s holds %s", i, kiln_prog_input_name(p, i), kn_type_show(want).s, from,
                    kn_type_show(kiln_array_type(*a)).s);
 }

@@ -4,8 +4,9 @@
  * die with it. Nothing is shared with the compiler but the scalar routines of rt/ and the lower rules. */
 #include "eval/eval.h"
 
-#include "prim/common.h"
 #include "base/fpmode.h"
+#include "ir/size.h"
+#include "prim/common.h"
 
 typedef struct plan plan;
 
@@ -234,17 +235,14 @@ static kiln_status unshare(kiln_ctx *ctx, kiln_array **a)
     return KILN_OK;
 }
 
-static kiln_status check_inputs(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in)
+/* Of a program whose size is given by its inputs. */
+static kiln_status eval_at(kiln_ctx *ctx, const kn_prog *p, int64_t n, kiln_array *const *in, kiln_array **out, const bool *stop)
 {
-    const kn_jaxpr *j = p->main;
-    for (uint32_t i = 0; i < kn_nargs(j); i++) {
-        kiln_type want = j->vars[j->in[j->nconsts + i]].type, have = kiln_array_type(in[i]);
-        if (!kiln_type_equal(want, have))
-            return kn_fail(ctx, want.dtype == have.dtype ? KILN_SHAPE : KILN_DTYPE, "input %u%s%s is %s, but the program takes %s", i,
-                           p->in_names && p->in_names[i][0] ? ", " : "", p->in_names ? p->in_names[i] : "", kn_type_show(have).s,
-                           kn_type_show(want).s);
-    }
-    return KILN_OK;
+    kn_prog *sized;
+    KILN_TRY(kn_prog_at(ctx, p, n, &sized));
+    kiln_status status = kn_prog_eval(ctx, sized, in, out, stop);
+    kiln_prog_release(sized);
+    return status;
 }
 
 kiln_status kn_prog_eval(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in, kiln_array **out, const bool *stop)
@@ -252,7 +250,9 @@ kiln_status kn_prog_eval(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in,
     uint32_t nout = p->main->nout;
     for (uint32_t i = 0; i < nout; i++) out[i] = NULL;
     KILN_TRY(kn_prog_runnable(ctx, p));
-    KILN_TRY(check_inputs(ctx, p, in));
+    int64_t n;
+    KILN_TRY(kn_prog_size_of(ctx, p, in, "", &n));
+    if (kn_prog_open(p)) return eval_at(ctx, p, n, in, out, stop);
     evaluator v = {.base = {.ctx = ctx, .run = run, .stop = stop}, .prog = p};
     KILN_TRY(kn_prog_new(ctx, p, &v.lowered));
     v.arena = &v.lowered->arena;

@@ -44,6 +44,13 @@ static void iota(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow
     kn_xset(x, e, op);
 }
 
+static void dim_as_value(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
+{
+    (void)row;
+    kn_scalar v = {.i = kn_param_of(e, "dim")->i};
+    kn_xset1(x, e, 0, kn_xscalar(x, kn_out_type(j, e, 0).dtype, kn_scalar_round(kn_out_type(j, e, 0).dtype, v)));
+}
+
 static uint32_t sliced(kn_export *x, uint32_t in, kiln_type t, const int64_t *start, const int64_t *limit, const int64_t *stride)
 {
     int64_t ones[KN_MAX_RANK];
@@ -298,6 +305,7 @@ const kn_xrow kn_xrows_shape[] = {
     {&kn_prim_dynamic_slice, dynamic, "stablehlo.dynamic_slice", 0},
     {&kn_prim_dynamic_update_slice, dynamic, "stablehlo.dynamic_update_slice", 1},
     {&kn_prim_gather, gather, "stablehlo.gather", 0},
+    {&kn_prim_dim_as_value, dim_as_value, NULL, 0},
     {&kn_prim_iota, iota, "stablehlo.iota", 0},
     {&kn_prim_pad, pad, "stablehlo.pad", 0},
     {&kn_prim_reshape, kn_xplain, "stablehlo.reshape", 0},

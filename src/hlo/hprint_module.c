@@ -2,6 +2,8 @@
 /* Computations of HLO from the functions and regions of a module's tree. */
 #include "hlo/hprint.h"
 
+#include "ir/size.h"
+
 #include <stdio.h>
 
 void kn_hfail(kn_hprint *p, kiln_status s)
@@ -392,6 +394,8 @@ static void put_header(const kn_hprint *p, kn_text *t)
 
 kiln_status kn_hlo_print_hlo(kiln_ctx *ctx, const kn_prog *prog, unsigned flags, kn_text *t)
 {
+    if (kn_prog_open(prog))
+        return kn_fail(ctx, KILN_UNSUPPORTED, "HLO text is written for fixed shapes: a dimension of an input is n, which is given when the program runs");
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);

@@ -4,6 +4,7 @@
 
 #include "hlo/hlo.h"
 #include "hlo/export.h"
+#include "ir/size.h"
 
 enum { STEP = 2 };
 
@@ -470,6 +471,8 @@ kiln_status kn_mlir_print(kiln_ctx *ctx, kn_arena *arena, const kn_mmodule *m, k
 
 kiln_status kn_hlo_print_stablehlo(kiln_ctx *ctx, const kn_prog *p, kn_text *t)
 {
+    if (kn_prog_open(p))
+        return kn_fail(ctx, KILN_UNSUPPORTED, "StableHLO text is written for fixed shapes: a dimension of an input is n, which is given when the program runs");
     kn_arena arena;
     kn_mmodule *m;
     kn_arena_init(&arena, &ctx->alloc);

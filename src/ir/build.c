@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making jaxprs equation by equation; every equation passes its primitive's type rule. */
+#include "array/size.h"
 #include "ir/prim.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 void kn_build_init(kn_build *b, kiln_ctx *ctx, kn_prog *prog) { *b = (kn_build){.ctx = ctx, .prog = prog}; }
 
@@ -68,8 +72,23 @@ kiln_status kn_build_consts(kn_build *b, const kn_jaxpr *j, kn_atom *map)
     return KILN_OK;
 }
 
+/* A dimension that depends on the size that is given at run time, taken for a number: the program would count with what stands for it. */
+static kiln_status refuse_size(kn_build *b, kiln_dtype dtype, kn_scalar value)
+{
+    enum { NEAR = 1 << 12 };
+    int64_t x = 0, factor, summand;
+    char kind = kiln_dtype_kind(dtype), text[KN_SIZE_TEXT];
+    if (kind == 'i' || kind == 'u') x = value.i;
+    if (kind == 'f' && fabs(value.f) < 1e18 && trunc(value.f) == value.f) x = (int64_t)value.f;
+    if (!kn_size_open(x) || !kn_size_split(x, &factor, &summand) || labs(factor) > NEAR || labs(summand) > NEAR) return KILN_OK;
+    kn_size_format(x, text, sizeof text);
+    kn_place at = {.file = b->loc.file < b->prog->files.n ? b->prog->files.v[b->loc.file] : "", .line = (int)b->loc.line, .column = (int)b->loc.column};
+    return kn_fail_at(b->ctx, KILN_UNSUPPORTED, "needs-size", at, "dim_as_value, or a number in place of n", "an operation needs the size %s as a number", text);
+}
+
 kiln_status kn_build_literal(kn_build *b, kiln_dtype dtype, kn_scalar value, kn_atom *out)
 {
+    KILN_TRY(refuse_size(b, dtype, value));
     kn_lit l = {.dtype = dtype, .value = kn_scalar_round(dtype, value)};
     KILN_TRY_MEM(b->ctx, kn_push(&b->prog->arena, &b->lits, l));
     *out = (b->lits.n - 1) | KN_LITERAL;
@@ -159,6 +178,21 @@ static kiln_status check_bools(kiln_ctx *ctx, const kn_prim *prim, const kn_para
     return KILN_OK;
 }
 
+/* A result's dimension that is no a * n + b (array/size.h), of operands that have the size n. */
+static kiln_status check_sizes(kiln_ctx *ctx, const kn_typing *t)
+{
+    int64_t x, y;
+    for (uint32_t i = 0; i < t->nout; i++)
+        for (uint32_t d = 0; d < t->out[i].rank; d++) {
+            if (!kn_size_open(t->out[i].dims[d]) || kn_size_split(t->out[i].dims[d], &x, &y)) continue;
+            for (uint32_t k = 0; k < t->nin; k++)
+                if (kn_type_open(t->in[k]))
+                    return kn_fail(ctx, KILN_UNSUPPORTED, "%s of %s needs the size n: dimension %u of its result is no multiple of n and a number; accepted: "
+                                   "a number in place of n", t->prim->name, kn_type_show(t->in[k]).s, d);
+        }
+    return KILN_OK;
+}
+
 kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *params, const kn_atom *in, uint32_t nin, kn_atom *out,
                          uint32_t nout)
 {
@@ -174,6 +208,7 @@ kiln_status kn_build_eqn(kn_build *b, const kn_prim *prim, const kn_param *param
     kn_typing t = {.ctx = b->ctx, .arena = arena, .prim = prim, .params = own, .in = types, .nin = nin};
     if (!prim->type) return kn_fail(b->ctx, KILN_UNSUPPORTED, "%s has no type rule", prim->name);
     KILN_TRY(prim->type(&t));
+    KILN_TRY(check_sizes(b->ctx, &t));
     if (t.nout != nout)
         return kn_fail(b->ctx, KILN_INVALID, "%s gives %u results, %u are asked for", prim->name, t.nout, nout);
     return push_eqn(b, prim, own, in, nin, t.out, out, nout);
@@ -235,74 +270,4 @@ kiln_status kn_build_copy(kn_build *b, const kn_jaxpr *from, const kn_eqn *e, kn
     KILN_TRY(kn_build_like(b, from, e, in, out));
     for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = out[i];
     return KILN_OK;
-}
-
-/* Bodies copied already, so that shared ones stay shared. */
-typedef struct copier {
-    kiln_ctx *ctx;
-    kn_prog *into;
-    KN_VEC(const kn_jaxpr *) from, to;
-} copier;
-
-static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out);
-
-static kiln_status copy_bodies(copier *c, const kn_param *p, kn_param *out)
-{
-    *out = *p;
-    if (p->kind == KN_P_JAXPR) return copy_jaxpr(c, p->jaxpr, &out->jaxpr);
-    if (p->kind == KN_P_TUPLE || p->kind == KN_P_RECORD) {
-        kn_param *items = KN_NEWN(&c->into->arena, kn_param, p->n);
-        KILN_TRY_MEM(c->ctx, items);
-        for (uint32_t i = 0; i < p->n; i++) KILN_TRY(copy_bodies(c, &p->items[i], &items[i]));
-        out->items = items;
-    }
-    return KILN_OK;
-}
-
-static void has_body(void *ud, const kn_jaxpr *j)
-{
-    (void)j;
-    *(bool *)ud = true;
-}
-
-static kiln_status copy_jaxpr(copier *c, const kn_jaxpr *j, const kn_jaxpr **out)
-{
-    for (uint32_t i = 0; i < c->from.n; i++)
-        if (c->from.v[i] == j) {
-            *out = c->to.v[i];
-            return KILN_OK;
-        }
-    kn_arena *arena = &c->into->arena;
-    kn_build b;
-    kn_build_init(&b, c->ctx, c->into);
-    kn_atom *map = KN_NEWN(arena, kn_atom, j->nvars);
-    KILN_TRY_MEM(c->ctx, map && kn_build_reserve(&b, j->nvars, j->neqns));
-    KILN_TRY(kn_build_consts(&b, j, map));
-    for (uint32_t i = j->nconsts; i < j->nin; i++) KILN_TRY(kn_build_input(&b, kn_type_of(j, j->in[i]), &map[j->in[i]]));
-    for (uint32_t k = 0; k < j->neqns; k++) {
-        kn_eqn e = j->eqns[k];
-        bool bodies = false;
-        kn_eqn_bodies(&e, has_body, &bodies);
-        if (bodies) {
-            kn_param *params = KN_NEWN(arena, kn_param, e.prim->nparams);
-            KILN_TRY_MEM(c->ctx, params);
-            for (uint32_t i = 0; i < e.prim->nparams; i++) KILN_TRY(copy_bodies(c, &e.params[i], &params[i]));
-            e.params = params;
-        }
-        KILN_TRY(kn_build_copy(&b, j, &e, map));
-    }
-    kn_atom *outs = KN_NEWN(arena, kn_atom, j->nout);
-    KILN_TRY_MEM(c->ctx, outs);
-    kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < j->nout; i++) outs[i] = kn_build_map(&b, j, j->out[i], map, &status);
-    KILN_TRY(status);
-    KILN_TRY(kn_build_finish(&b, outs, j->nout, out));
-    KILN_TRY_MEM(c->ctx, kn_push(arena, &c->from, j) && kn_push(arena, &c->to, *out));
-    return KILN_OK;
-}
-
-kiln_status kn_jaxpr_copy(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, const kn_jaxpr **out)
-{
-    copier c = {.ctx = ctx, .into = into};
-    return copy_jaxpr(&c, j, out);
 }

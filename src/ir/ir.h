@@ -192,6 +192,9 @@ kn_atom kn_build_map(kn_build *b, const kn_jaxpr *from, kn_atom a, const kn_atom
 /* Copies a whole jaxpr (of another program, too). */
 kiln_status kn_jaxpr_copy(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, const kn_jaxpr **out);
 
+/* The same where the size that is given at run time is n. *failed: the equation that has no type there, or NULL. */
+kiln_status kn_jaxpr_size(kiln_ctx *ctx, kn_prog *into, const kn_jaxpr *j, int64_t n, const kn_jaxpr **out, const kn_eqn **failed);
+
 /* ---- looking at a program ---- */
 
 bool kn_param_equal(const kn_param *a, const kn_param *b);
@@ -207,6 +210,8 @@ kn_hash kn_jaxpr_hash(const kn_jaxpr *j);
 /* The bytes that the hash is made of, piece by piece: equal for equal programs only, but that a constant's contents are their own hash. */
 typedef void (*kn_feed_fn)(void *ud, const void *p, size_t n);
 void kn_jaxpr_feed(const kn_jaxpr *j, kn_feed_fn to, void *ud);
+/* Of jaxprs that are not equal: the first equation of `a` that is not b's; NULL: it has none. */
+const kn_eqn *kn_jaxpr_differs(const kn_jaxpr *a, const kn_jaxpr *b);
 bool kn_jaxpr_equal(const kn_jaxpr *a, const kn_jaxpr *b);
 uint64_t kn_jaxpr_count(const kn_jaxpr *j); /* equations, nested bodies counted once each */
 /* Every variable bound once and before use, results as the type rules say, bodies too, level respected. */

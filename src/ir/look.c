@@ -70,6 +70,13 @@ static bool eqn_equal(const kn_jaxpr *a, const kn_eqn *x, const kn_jaxpr *b, con
     return memcmp(x->out, y->out, x->nout * sizeof *x->out) == 0;
 }
 
+const kn_eqn *kn_jaxpr_differs(const kn_jaxpr *a, const kn_jaxpr *b)
+{
+    for (uint32_t k = 0; k < a->neqns && k < b->neqns; k++)
+        if (!eqn_equal(a, &a->eqns[k], b, &b->eqns[k])) return &a->eqns[k];
+    return a->neqns > b->neqns ? &a->eqns[b->neqns] : a->neqns ? &a->eqns[a->neqns - 1] : NULL;
+}
+
 bool kn_jaxpr_equal(const kn_jaxpr *a, const kn_jaxpr *b)
 {
     if (a == b) return true;

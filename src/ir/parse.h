@@ -15,6 +15,11 @@ kiln_status kn_parse(kiln_ctx *ctx, const char *text, size_t n, const char *file
 
 /* ---- inside ---- */
 
+typedef struct kn_word {
+    const char *s;
+    size_t n;
+} kn_word;
+
 typedef struct kn_cursor {
     const char *at;
     const char *line_start;
@@ -45,6 +50,7 @@ typedef struct kn_parser {
     kn_arena arena; /* definitions */
     kn_definitions *definitions;
     uint32_t file_index, depth;
+    kn_word size; /* what a text calls the size that is given when it runs; empty: it has none so far */
     bool any_typed, any_untyped; /* literals: the new dialect, the old one */
     bool any_implied;            /* parameters that the new dialect leaves to the results' types */
     const kiln_type *wanted;     /* results of the equation whose parameters are being read: a body's literals may be them */
@@ -52,10 +58,6 @@ typedef struct kn_parser {
 } kn_parser;
 
 /* lex.c */
-typedef struct kn_word {
-    const char *s;
-    size_t n;
-} kn_word;
 void kn_skip(kn_parser *p); /* blanks and line ends */
 static inline char kn_peek(const kn_parser *p) { return p->c.at < p->end ? *p->c.at : 0; } /* 0 at the end */
 bool kn_take(kn_parser *p, char c);                                             /* after blanks */
@@ -73,6 +75,10 @@ kiln_status kn_locate(kn_parser *p, const char *at, kiln_status status);
 kiln_status kn_parse_program(kn_parser *p, const kn_jaxpr **out); /* definitions, then a body */
 kiln_status kn_parse_reference(kn_parser *p, kn_word name, const char *at, const kn_jaxpr **out);
 kn_definition *kn_definition_find(kn_parser *p, kn_word name);
+
+/* parse_size.c: a whole number, or a multiple of the size that is given at run time and a number: n, 64*n, n + 1. May the text here be
+ * one? `declares`: a new name is taken for that size. *found: there is one, and the cursor is behind it. */
+kiln_status kn_parse_size(kn_parser *p, bool declares, bool *found, int64_t *out);
 
 /* parse_value.c */
 kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out);

@@ -13,12 +13,10 @@ static kiln_status read_dims(kn_parser *p, kn_arena *arena, const char *start, k
     while (!kn_take(p, ']')) {
         kn_skip(p);
         const char *first = p->c.at;
-        int64_t d = 0;
-        for (; p->c.at < p->end && *p->c.at >= '0' && *p->c.at <= '9'; p->c.at++)
-            if (__builtin_mul_overflow(d, 10, &d) || __builtin_add_overflow(d, *p->c.at - '0', &d))
-                return kn_syntax(p, first, "syntax", NULL, "a dimension does not fit in 63 bits");
-        if (p->c.at == first)
-            return kn_syntax(p, first, "syntax", "whole numbers, as in f32[2,3]", "a dimension is no whole number");
+        bool found;
+        int64_t d;
+        KILN_TRY(kn_parse_size(p, true, &found, &d));
+        if (!found) return kn_syntax(p, first, "syntax", "whole numbers, as in f32[2,3]", "a dimension is no whole number");
         if (dims.n == MOST_DIMS) return kn_syntax(p, first, "unsupported", NULL, "an array has at most %d dimensions", MOST_DIMS);
         KILN_TRY_MEM(p->ctx, kn_push(arena, &dims, d));
         if (kn_take(p, ',')) continue;
@@ -331,6 +329,11 @@ static kiln_status read_value(kn_parser *p, kn_arena *arena, kn_param_kind kind,
     }
     char c = kn_peek(p);
     if (c == '(' || c == '[') return read_sequence(p, arena, kind, depth, out);
+    if (p->size.n) {
+        bool found;
+        KILN_TRY(kn_parse_size(p, false, &found, &i));
+        if (found) return *out = KN_INT(i), KILN_OK;
+    }
     if (read_number(p, kind, out)) return KILN_OK;
     if (take_numpy_int(p, &i)) return *out = KN_INT(i), KILN_OK;
     return read_word(p, arena, kind, depth, out);

@@ -3,6 +3,7 @@
  * program itself (not of a body) that nobody reads is `_`. Which parameters show, and in which order, is said by the primitive's descriptor. */
 #include "ir/print.h"
 
+#include "array/size.h"
 #include "array/text.h"
 #include "base/fpmode.h"
 #include "ir/layout.h"
@@ -37,10 +38,18 @@ static kiln_status print_apart(kiln_ctx *ctx, const kn_jaxpr *j, bool is_program
 
 /* ---- values ---- */
 
+static void print_size(int64_t v, kn_text *out)
+{
+    char text[KN_SIZE_TEXT];
+    kn_size_format(v, text, sizeof text);
+    kn_text_add(out, text);
+}
+
 static void print_int(const kn_param *p, uint32_t i, kn_text *out)
 {
     bool numpy = p->name && p->name[i] == '1';
-    kn_text_printf(out, numpy ? "np.int64(%lld)" : "%lld", (long long)p->ints[i]);
+    if (numpy) kn_text_printf(out, "np.int64(%lld)", (long long)p->ints[i]);
+    else print_size(p->ints[i], out);
 }
 
 static kiln_status print_plain(kiln_ctx *ctx, const kn_param *p, bool old, kn_text *out);
@@ -63,7 +72,7 @@ static kiln_status print_plain(kiln_ctx *ctx, const kn_param *p, bool old, kn_te
     switch (p->kind) {
     case KN_P_NONE: kn_text_add(out, "None"); break;
     case KN_P_BOOL: kn_text_add(out, p->b ? "True" : "False"); break;
-    case KN_P_INT: kn_text_printf(out, "%lld", (long long)p->i); break;
+    case KN_P_INT: print_size(p->i, out); break;
     case KN_P_FLOAT: kn_text_double(out, p->f); break;
     case KN_P_TEXT: kn_text_add(out, p->text); break;
     case KN_P_DTYPE: kn_text_add(out, kiln_dtype_numpy(p->dtype)); break;

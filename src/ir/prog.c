@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs as owners: creation, the tables of scopes and files, reference counts, queries. */
-#include "ir/ir.h"
+#include "ir/size.h"
 
 kiln_status kn_prog_new(kiln_ctx *ctx, const kn_prog *like, kn_prog **out)
 {
@@ -98,6 +98,8 @@ uint64_t kiln_prog_n_equations(const kiln_prog *p) { return kn_jaxpr_count(p->ma
 
 kiln_status kn_prog_runnable(kiln_ctx *ctx, const kn_prog *p)
 {
+    if (!kn_prog_open(p) && kn_jaxpr_uses_size(p->main))
+        return kn_fail(ctx, KILN_INVALID, "nothing says what n is: no input of the program has a dimension that depends on it");
     if (!p->has_holes) return KILN_OK;
     return kn_fail(ctx, KILN_UNSUPPORTED,
                    "the program has constants whose values its text does not hold (binders before the semicolon): pass them as inputs instead");

@@ -89,6 +89,7 @@ typedef struct kn_emit {
     kn_ll room;       /* on the stack, for lanes of reductions; NULL: none yet */
     kn_ll consts;     /* table->consts, once loaded */
     kn_ll calls;      /* table->calls, once loaded */
+    kn_ll size;       /* kn_entry_size, once made */
     unsigned w;       /* lanes; 0 in plain code */
     kn_ll mask;       /* of the active lanes; NULL: all */
     kn_place_known places[KN_PLACES];
@@ -213,5 +214,8 @@ void kn_emit_cancelled(kn_emit *e);
 void kn_emit_tick(kn_emit *e, uint32_t scope);
 kn_ll kn_entry_room(kn_emit *e, LLVMTypeRef t); /* on the stack, made in the entry block; not set */
 kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset); /* a pointer, loaded in the entry block */
+/* Where a slot stands whose place depends on the size that is given when the program runs; and that size, a multiple of 64. */
+kn_ll kn_entry_scratch(kn_emit *e, const kn_slot *s);
+kn_ll kn_entry_size(kn_emit *e);
 
 #endif

@@ -65,6 +65,29 @@ kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset)
     return p;
 }
 
+kn_ll kn_entry_size(kn_emit *e)
+{
+    if (e->size) return e->size;
+    kn_ll p = kn_entry_load(e, e->buffers, sizeof(void *) * ((uint64_t)e->l->n_inputs + e->l->n_outputs));
+    kn_bb here = kn_here(e);
+    LLVMPositionBuilderAtEnd(e->b, e->entry);
+    kn_ll n = LLVMBuildLoad2(e->b, LLVMInt64TypeInContext(e->c), p, "");
+    e->size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, n, kn_int(e, 64, 63), ""), kn_int(e, 64, -(uint64_t)64), "");
+    LLVMPositionBuilderAtEnd(e->b, here);
+    return e->size;
+}
+
+kn_ll kn_entry_scratch(kn_emit *e, const kn_slot *s)
+{
+    kn_ll size = kn_entry_size(e);
+    kn_bb here = kn_here(e);
+    LLVMPositionBuilderAtEnd(e->b, e->entry);
+    kn_ll at = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, size, kn_int(e, 64, s->per), ""), kn_int(e, 64, s->offset), "");
+    kn_ll p = LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->c), s->part ? e->part : e->scratch, &at, 1, "");
+    LLVMPositionBuilderAtEnd(e->b, here);
+    return p;
+}
+
 kn_ll kn_entry_room(kn_emit *e, LLVMTypeRef t)
 {
     kn_bb here = kn_here(e);

@@ -35,20 +35,26 @@ static kn_ll flip(kn_emit *e, kiln_dtype d, unsigned w, kn_ll bits)
     return LLVMBuildXor(e->b, bits, LLVMBuildAnd(e->b, LLVMBuildAShr(e->b, bits, top, ""), rest, ""), "");
 }
 
-/* NaN becomes the one that wins: above infinity for max, below minus infinity for min. */
+/* How far keys are moved: the infinity that loses against every number becomes the integer at that end, and the NaNs beyond it come round to
+ * those at the other end, which win. */
+static kn_ll distance(const fold *s, unsigned w)
+{
+    LLVMTypeRef t = kn_bits_type(s->e, s->dtype, 0);
+    uint64_t nans = LLVMGetIntTypeWidth(t) == 32 ? 0x7fffff : 0xfffffffffffff;
+    return kn_const_splat(s->e, LLVMConstInt(t, s->r->acc == KN_S_max ? -nans : nans, false), w);
+}
+
 static kn_ll key_of(const fold *s, unsigned w, kn_ll x)
 {
     kn_emit *e = s->e;
-    LLVMTypeRef t = kn_bits_type(e, s->dtype, 0);
-    unsigned n = LLVMGetIntTypeWidth(t);
-    uint64_t nan = n == 32 ? 0x7fc00000u : (uint64_t)0x7ff8 << 48;
-    if (s->r->acc == KN_S_min) nan |= (uint64_t)1 << (n - 1);
-    kn_ll bits = kn_bitcast(e, x, kn_bits_type(e, s->dtype, w));
-    bits = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, ""), kn_const_splat(e, LLVMConstInt(t, nan, false), w), bits, "");
-    return flip(e, s->dtype, w, bits);
+    return LLVMBuildAdd(e->b, flip(e, s->dtype, w, kn_bitcast(e, x, kn_bits_type(e, s->dtype, w))), distance(s, w), "");
 }
 
-static kn_ll of_key(const fold *s, kn_ll key) { return kn_bitcast(s->e, flip(s->e, s->dtype, 0, key), kn_type(s->e, s->dtype, 0)); }
+static kn_ll of_key(const fold *s, kn_ll key)
+{
+    kn_emit *e = s->e;
+    return kn_bitcast(e, flip(e, s->dtype, 0, LLVMBuildSub(e->b, key, distance(s, 0), "")), kn_type(e, s->dtype, 0));
+}
 
 /* Is the value an absolute value, or the largest of some? Its bits are ordered as integers then, NaNs above infinity. */
 static bool is_size(const kn_emit *e, kn_lv v)
@@ -465,6 +471,15 @@ static kn_ll block_result(fold *s, kn_ll lo, kn_ll hi, uint64_t n, bool full)
 
 static kn_ll join_blocks(const fold *s, kn_ll a, kn_ll b) { return kn_emit_op(s->e, operation(s), s->dtype, s->dtype, 0, a, b, NULL); }
 
+/* 64 * ceil(n / 4096), 4096 at least (numerics 3). */
+static kn_ll block_of(kn_emit *e, kn_ll n)
+{
+    enum { SHIFT = 12, LEAST = 1 << SHIFT, MOST = 64 };
+    kn_ll up = LLVMBuildAdd(e->b, n, kn_int(e, 64, LEAST - 1), "");
+    kn_ll size = LLVMBuildMul(e->b, LLVMBuildLShr(e->b, up, kn_int(e, 64, SHIFT), ""), kn_int(e, 64, MOST), "");
+    return kn_integer_extremum(e, true, true, size, kn_int(e, 64, LEAST));
+}
+
 /* Blocks from the left; the first one's result is taken as it is. */
 static kn_ll blocks(fold *s, kn_ll lo, kn_ll hi, bool full, bool empty)
 {
@@ -472,11 +487,12 @@ static kn_ll blocks(fold *s, kn_ll lo, kn_ll hi, bool full, bool empty)
     LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
     kn_bb before = kn_here(e), head = kn_block_new(e), after = kn_block_new(e);
     kn_ll none = kn_const(e, s->dtype, s->r->identity);
+    kn_ll size = s->r->block ? kn_int(e, 64, (uint64_t)s->r->block) : block_of(e, LLVMBuildSub(e->b, hi, lo, ""));
     if (empty) LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, lo, hi, ""), head, after);
     else LLVMBuildBr(e->b, head);
     kn_enter(e, head);
     kn_ll at = kn_phi(e, i64), sum = kn_phi(e, LLVMTypeOf(none));
-    kn_ll next = LLVMBuildAdd(e->b, at, kn_int(e, 64, (uint64_t)s->r->block), "");
+    kn_ll next = LLVMBuildAdd(e->b, at, size, "");
     kn_ll end = kn_integer_extremum(e, false, true, next, hi);
     kn_ll one = block_result(s, at, end, 0, full), both = join_blocks(s, sum, one);
     kn_ll total = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, at, lo, ""), one, both, "");
@@ -533,7 +549,7 @@ void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in)
     bool is_known = LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi);
     int64_t n = is_known ? LLVMConstIntGetSExtValue(hi) - LLVMConstIntGetSExtValue(lo) : 0;
     if (is_known && n <= 0) x = kn_const(e, in->dtype, r->identity);
-    else if (is_known && n <= r->block) x = block_result(&s, lo, hi, (uint64_t)n, false);
+    else if (is_known && r->block && n <= r->block) x = block_result(&s, lo, hi, (uint64_t)n, false);
     else x = blocks(&s, lo, hi, is_known && n % r->width == 0, !is_known);
     kn_set(e, r->results.v[0], x, false);
 }

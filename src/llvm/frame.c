@@ -99,7 +99,7 @@ void kn_frame_fill(kn_emit *e, const kn_taken *t, kn_ll frame)
 kn_aside kn_frame_put_aside(kn_emit *e, const kn_taken *t)
 {
     kn_aside a = {.fn = e->fn, .buffers = e->buffers, .scratch = e->scratch, .table = e->table, .call = e->call, .part = e->part,
-                  .consts = e->consts, .calls = e->calls, .stop = e->stop, .status = e->status, .function = e->function,
+                  .consts = e->consts, .calls = e->calls, .size = e->size, .stop = e->stop, .status = e->status, .function = e->function,
                   .entry = e->entry, .here = kn_here(e), .n_functions = e->n_functions, .near = e->near, .room = e->room,
                   .frame = e->frame, .frame_cells = e->frame_cells};
     a.values = kn_emit_new(e, t->values.n, sizeof *a.values);
@@ -108,7 +108,7 @@ kn_aside kn_frame_put_aside(kn_emit *e, const kn_taken *t)
     for (uint32_t i = 0; a.pointers && i < t->slots.n; i++) a.pointers[i] = e->ptr[t->slots.v[i]];
     e->function = NULL;
     e->n_functions = 0;
-    e->consts = e->calls = e->call = e->room = e->frame = NULL;
+    e->consts = e->calls = e->size = e->call = e->room = e->frame = NULL;
     e->frame_cells = 0;
     return a;
 }
@@ -116,7 +116,7 @@ kn_aside kn_frame_put_aside(kn_emit *e, const kn_taken *t)
 void kn_frame_take_back(kn_emit *e, const kn_taken *t, const kn_aside *a)
 {
     e->fn = a->fn, e->buffers = a->buffers, e->scratch = a->scratch, e->table = a->table, e->call = a->call, e->part = a->part;
-    e->consts = a->consts, e->calls = a->calls, e->stop = a->stop, e->status = a->status, e->function = a->function;
+    e->consts = a->consts, e->calls = a->calls, e->size = a->size, e->stop = a->stop, e->status = a->status, e->function = a->function;
     e->entry = a->entry, e->n_functions = a->n_functions, e->near = a->near, e->room = a->room;
     e->frame = a->frame, e->frame_cells = a->frame_cells;
     for (uint32_t i = 0; i < t->values.n; i++) e->val[t->values.v[i]] = a->values[i];
@@ -128,6 +128,13 @@ void kn_frame_take_back(kn_emit *e, const kn_taken *t, const kn_aside *a)
 
 static kn_ll load(kn_emit *e, kn_ll frame, uint32_t i, LLVMTypeRef t) { return LLVMBuildLoad2(e->b, t, kn_frame_cell(e, frame, i), ""); }
 
+/* Bytes, and `per` for each of the size that is given when the program runs. */
+static kn_ll room(kn_emit *e, size_t bytes, size_t per)
+{
+    kn_ll fixed = kn_int(e, 64, bytes);
+    return per ? LLVMBuildAdd(e->b, LLVMBuildMul(e->b, kn_entry_size(e), kn_int(e, 64, per), ""), fixed, "") : fixed;
+}
+
 void kn_frame_open(kn_emit *e, const kn_taken *t, const kn_aside *a)
 {
     kn_ll frame = LLVMGetParam(e->fn, 0);
@@ -138,8 +145,8 @@ void kn_frame_open(kn_emit *e, const kn_taken *t, const kn_aside *a)
     bool range = LLVMCountParams(e->fn) > 1;
     if (!range) e->call = load(e, frame, KN_FRAME_CALL, pointer(e));
     if (t->part && range) {
-        kn_ll at = LLVMBuildMul(e->b, LLVMGetParam(e->fn, 3), kn_int(e, 64, e->l->part_bytes), "");
-        at = LLVMBuildAdd(e->b, at, kn_int(e, 64, (e->l->scratch_bytes + 63) & ~(size_t)63), "");
+        kn_ll one = room(e, e->l->part_bytes, e->l->part_per), common = room(e, (e->l->scratch_bytes + 63) & ~(size_t)63, e->l->scratch_per);
+        kn_ll at = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, LLVMGetParam(e->fn, 3), one, ""), common, "");
         e->part = LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->c), e->scratch, &at, 1, "");
     }
     for (uint32_t i = 0; i < t->values.n; i++) {

@@ -18,7 +18,7 @@ typedef struct kn_taken {
 
 /* What belongs to the function being filled; put aside while another one is. */
 typedef struct kn_aside {
-    kn_ll fn, buffers, scratch, table, call, part, consts, calls, stop, status, room, frame, *function;
+    kn_ll fn, buffers, scratch, table, call, part, consts, calls, size, stop, status, room, frame, *function;
     kn_bb entry, here;
     uint32_t n_functions, frame_cells;
     kn_val *values; /* of what is taken */

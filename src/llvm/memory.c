@@ -17,8 +17,10 @@ kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot)
     case KN_SLOT_CONST:
         if (!e->consts) e->consts = kn_entry_load(e, e->table, 0);
         return e->ptr[slot] = kn_entry_load(e, e->consts, sizeof(void *) * (uint64_t)s->index);
+    case KN_SLOT_SIZE: return e->ptr[slot] = kn_entry_load(e, e->buffers, sizeof(void *) * ((uint64_t)e->l->n_inputs + e->l->n_outputs));
     default: break;
     }
+    if (s->per) return e->ptr[slot] = kn_entry_scratch(e, s);
     /* Not kept: where it is used, the offset becomes part of the address. */
     kn_ll offset = kn_int(e, 64, s->offset);
     return LLVMBuildGEP2(e->b, byte, s->part ? e->part : e->scratch, &offset, 1, "");
@@ -44,7 +46,7 @@ kn_ll kn_address(kn_emit *e, const kn_linst *in, kn_ll base, int64_t offset)
 {
     unsigned bytes = kn_bytes(in->dtype);
     uint64_t moved = (uint64_t)offset * bytes;
-    bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH;
+    bool scratch = !e->ptr[in->slot] && e->l->slots.v[in->slot].kind == KN_SLOT_SCRATCH && !e->l->slots.v[in->slot].per;
     kn_ll p = !scratch ? kn_slot_pointer(e, in->slot) : e->l->slots.v[in->slot].part ? e->part : e->scratch;
     if (scratch) moved += e->l->slots.v[in->slot].offset;
     if (base) p = place_of(e, p, base, kn_memory_type(e, in->dtype, 0), bytes);

@@ -236,6 +236,8 @@ static const kn_eqn *giver(const kn_jaxpr *j, kn_atom a)
 }
 static bool is_number(const kn_jaxpr *j, kn_atom a, int64_t v)
 {
+    const kn_eqn *e = giver(j, a);
+    if (e && strcmp(e->prim->name, "dim_as_value") == 0) return kn_param_of(e, "dim")->i == v;
     return kn_is_literal(a) && strchr("iu", kiln_dtype_kind(kn_type_of(j, a).dtype)) && j->lits[kn_literal_index(a)].value.i == v;
 }
 /* Is carry k a counter that takes the values 0 .. n - 1 in the trips? */
@@ -296,7 +298,7 @@ static bool below_constant(maker *m, kn_lv condition, kn_lv param, int64_t *boun
     const kn_linst *in = &m->l->inst.v[condition];
     if (in->op != KN_L_SOP) return false;
     if (in->sop == KN_S_and) return below_constant(m, in->a, param, bound) || below_constant(m, in->b, param, bound);
-    return in->sop == KN_S_lt && in->a == param && (in->from == KILN_I32 || in->from == KILN_I64) && lv_known(m, in->b, bound);
+    return in->sop == KN_S_lt && in->a == param && (in->from == KILN_I32 || in->from == KILN_I64) && lv_known_size(m, in->b, bound);
 }
 
 /* The positive constant that the body adds to carry i, or 0. */

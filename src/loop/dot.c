@@ -56,6 +56,21 @@ kn_lv product_step(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc)
 
 kn_lv product_zero(maker *m, const product *p) { return lv_const(m, p->order.accumulator, kn_reduce_identity(KN_S_add, p->order.accumulator)); }
 
+bool product_open(const maker *m, const product *p) { return open_size(m, p->order.k); }
+
+kn_lv product_blocks(maker *m, const product *p)
+{
+    kn_lv k = lv_add(m, lv_int(m, p->order.k), lv_int(m, KN_DOT_BLOCK - 1));
+    return lv_sop(m, KN_S_div, KILN_I64, KILN_I64, k, lv_int(m, KN_DOT_BLOCK), 0);
+}
+
+kn_lv product_or_nothing(maker *m, const product *p, kn_lv v)
+{
+    kiln_dtype d = p->order.accumulator;
+    kn_lv none = lv_sop(m, KN_S_eq, KILN_I64, KILN_BOOL, lv_int(m, p->order.k), lv_int(m, 0), 0);
+    return lv_sop(m, KN_S_select, d, d, none, lv_const(m, d, (kn_scalar){.c = {0, 0}}), v);
+}
+
 static kn_lv chain(maker *m, const product *p, kn_lv *a, kn_lv *b, kn_lv lo, kn_lv hi)
 {
     kn_lv start = product_zero(m, p), s, k = open_loop_between(m, lo, hi, 0, p->order.k, 0, &s);
@@ -83,19 +98,20 @@ static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
     kn_lv a[MAX_RANK], b[MAX_RANK], v;
     product_outer(p, 0, out, a);
     product_outer(p, 1, out, b);
+    bool open = product_open(m, p);
     if (p->order.k == 0) return lv_const(m, p->y.dtype, (kn_scalar){.c = {0, 0}});
     if (p->order.lanes) {
         v = in_lanes(m, p, a, b);
-    } else if (p->order.k <= KN_DOT_BLOCK) {
+    } else if (p->order.k <= KN_DOT_BLOCK) { /* a number */
         v = chain(m, p, a, b, lv_int(m, 0), lv_int(m, p->order.k));
     } else {
-        kn_lv start = product_zero(m, p), s, block = open_loop(m, 0, (p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &s);
+        kn_lv start = product_zero(m, p), s, block = open_loop_between(m, lv_int(m, 0), product_blocks(m, p), 0, p->order.k, 0, &s);
         kn_lv total = add_carry(m, s, start), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
         kn_lv hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->order.k), 0);
         kn_lv part = chain(m, p, a, b, lo, hi);
         v = close_carry_loop(m, s, lv_sop(m, KN_S_add, p->order.accumulator, p->order.accumulator, total, part, 0));
     }
-    return product_rounded(m, p, v);
+    return product_rounded(m, p, open ? product_or_nothing(m, p, v) : v);
 }
 
 static void store_rounded(maker *m, const product *p, const kn_lv *out, kn_lv v)
@@ -140,6 +156,64 @@ static void dot_registers(maker *m, const product *p)
     put_registers(m, p->f, p->e->out[0], v);
 }
 
+static void make_product(maker *m, product *p)
+{
+    if (!emit_tiles(m, p)) make_nest(m, p->y.rank, p->y.dims, !p->order.lanes, dot_body, p);
+}
+
+static kn_dot_order order_at(const product *p, int64_t n)
+{
+    int64_t left[KN_RANK_LIMIT], right[KN_RANK_LIMIT];
+    return kn_dot_order_of(kn_type_at(p->type[0], n, left), kn_type_at(p->type[1], n, right), &p->dims, p->y.dtype);
+}
+
+/* At one value of n an operand has free size 1, and the product another order than at all others. */
+static bool other_order(const maker *m, const product *p, int64_t *free, kn_dot_order *out)
+{
+    int64_t a, b;
+    if (!m->l->sized || p->order.lanes) return false;
+    for (int side = 0; side < 2; side++) {
+        *free = 1;
+        for (uint32_t d = 0; d < p->type[side].rank; d++)
+            if (!product_batches(p, side, d) && !product_contracts(p, side, d)) *free *= p->type[side].dims[d];
+        if (!kn_size_open(*free) || !kn_size_split(*free, &a, &b) || a <= 0 || 1 - b < 0 || (1 - b) % a) continue;
+        *out = order_at(p, (1 - b) / a);
+        if (out->lanes) return true;
+    }
+    return false;
+}
+
+/* Is the order that of every size, but of those that other_order finds? */
+static bool one_order(const product *p)
+{
+    bool same = true;
+    for (int64_t n = 2; same && n <= 5; n++) same = order_at(p, n).lanes == p->order.lanes;
+    int64_t contracted = 1;
+    for (uint32_t i = 0; i < p->dims.n_contract; i++) {
+        int64_t d = p->type[0].dims[p->dims.contract[0][i]];
+        contracted *= kn_size_open(d) ? 1 : d;
+    }
+    bool by_k = kn_size_open(p->order.k) && contracted > 1; /* a dimension of size 1 does not count */
+    return same && (!by_k || order_at(p, 1).lanes == p->order.lanes);
+}
+
+static void make_either(maker *m, product *p, int64_t free, kn_dot_order other)
+{
+    kn_lv one = lv_sop(m, KN_S_eq, KILN_I64, KILN_BOOL, lv_int(m, free), lv_int(m, 1), 0);
+    kn_lv selector = lv_sop(m, KN_S_convert, KILN_BOOL, KILN_I32, one, 0, 0), branch = open_statement(m, KN_L_IF, 2);
+    uint32_t nests = m->l->nests;
+    if (m->status != KILN_OK) return;
+    region_of(m, branch)->selector = selector;
+    for (uint32_t which = 0; which < 2 && m->status == KILN_OK; which++) {
+        open_region_block(m, branch, which, true);
+        if (which) p->order.lanes = true, p->order.run = other.run, p->order.run.n = p->order.k;
+        make_product(m, p);
+        close_block(m);
+    }
+    close_statement(m, branch);
+    m->l->nests = nests + 1;
+}
+
 static product product_of(maker *m, frame *f, const kn_eqn *e)
 {
     product p = {.f = f, .e = e, .y = f->j->vars[e->out[0]].type, .dims = kn_dot_dims_of(e)};
@@ -170,7 +244,14 @@ void emit_dot(maker *m, frame *f, const kn_eqn *e)
         return;
     }
     p.slot = slot_for(m, f, e->out[0]);
-    if (kiln_type_size(p.y) > 0 && !emit_tiles(m, &p)) make_nest(m, p.y.rank, p.y.dims, !p.order.lanes, dot_body, &p);
+    if (m->l->sized && !one_order(&p)) {
+        fail_sized(m, e, "how its sums are ordered depends on it");
+        return;
+    }
+    kn_dot_order other;
+    int64_t free;
+    if (other_order(m, &p, &free, &other)) make_either(m, &p, free, other);
+    else if (kiln_type_size(p.y) > 0) make_product(m, &p);
     put_memory(m, f, e->out[0], p.slot);
 }
 
@@ -182,7 +263,7 @@ bool makes_tiles(const kn_jaxpr *j, const kn_eqn *e)
     int64_t free = kiln_type_size(p.y);
     for (int side = 0; side < 2; side++) {
         p.type[side] = kn_type_of(j, e->in[side]);
-        if (p.type[side].rank > MAX_RANK) return false;
+        if (p.type[side].rank > MAX_RANK || kn_type_open(p.type[side])) return false; /* open ones may be made in two orders */
     }
     for (uint32_t d = 0; d < p.dims.n_batch; d++) free /= p.y.dims[d] > 0 ? p.y.dims[d] : 1;
     p.order = kn_dot_order_of(p.type[0], p.type[1], &p.dims, p.y.dtype);

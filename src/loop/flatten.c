@@ -149,12 +149,14 @@ static void without_zero(flattener *w, const kn_lblock *in, kn_lblock *top, kn_l
 static bool flatten(flattener *w, kn_lblock *b, uint32_t at)
 {
     kn_lregion *outer = inst(w, b->inst.v[at])->region;
-    int64_t trips[2], all;
+    int64_t trips[2], all, factor, summand;
     kn_lv inner = inner_loop(w, outer, trips);
     if (!inner || __builtin_mul_overflow(trips[0], trips[1], &all) || !learn_both(w, outer, inner, trips[1])) return false;
+    bool size = open_size(w->m, all);
+    if (size && !kn_size_split(all, &factor, &summand)) return false;
     kn_lblock *rows = &outer->blocks[0];
     kn_lregion *r = inst(w, inner)->region;
-    const kn_linst count = {.op = KN_L_CONST, .dtype = KILN_I64, .imm.i = all};
+    const kn_linst count = {.op = KN_L_CONST, .dtype = KILN_I64, .imm.i = all, .index = size ? KN_CONST_SIZE : 0};
     if (!MAKER_TRY_MEM(w->m, kn_push(w->m->arena, &w->l->inst, count) && kn_reserve(w->m->arena, &b->inst, rows->inst.n))) return false;
     kn_lv zero = outer->lo, i = rows->params.v[0];
     replace_value(w->l, rows, i, zero);

@@ -26,6 +26,10 @@
  * A routine on whole arrays (prim/routine.h) is called by
  *   call   name, integers, slots written, slots read, and a slot of scratch for its workspace where it needs one. Not in lanes.
  *
+ * A program of which one size n is given when it runs (array/size.h) has a slot of kind SIZE, an i64[1] that holds n. Its slots have
+ * a * n + b elements, as numbers that stand for them; bounds of loops and indices are values made of n. Lanes whose `block` is 0 have
+ * the one of numerics 3 for the trips that there are. Its scratch is bytes and `per` times n rounded up to a multiple of 64.
+ *
  * Rules: every operand is defined before, in the same or an enclosing block. Arithmetic as rt/scalar.h (kn_sop_eval) to the
  * bit. Loads and stores touch element `index` of the slot's current pointer; memory of bool is one byte, 0 or 1. */
 #ifndef KN_LOOP_LOOP_H
@@ -70,7 +74,7 @@ typedef struct kn_lregion {
     uint32_t width;   /* loop: 0 or W; lanes: W */
     uint32_t steps;   /* while: how many lanes a trip steps, for the call's counters; 0: trips are not counted */
     int64_t cost;     /* loop: 0, or it may be split over threads, and this is the cost of one iteration (split.c) */
-    int64_t block;    /* lanes */
+    int64_t block;    /* lanes; 0: by the number of trips */
     kn_sop acc;       /* lanes */
     kn_scalar identity; /* lanes; of the result's dtype */
 } kn_lregion;
@@ -96,13 +100,13 @@ typedef struct kn_linst {
     kn_loc loc;
 } kn_linst;
 
-typedef enum kn_slot_kind { KN_SLOT_INPUT, KN_SLOT_OUTPUT, KN_SLOT_CONST, KN_SLOT_SCRATCH } kn_slot_kind;
+typedef enum kn_slot_kind { KN_SLOT_INPUT, KN_SLOT_OUTPUT, KN_SLOT_CONST, KN_SLOT_SCRATCH, KN_SLOT_SIZE } kn_slot_kind;
 typedef struct kn_slot {
     kn_slot_kind kind;
     uint32_t index; /* which input, output, constant */
     kiln_dtype dtype;
     int64_t elements;
-    size_t offset; /* SCRATCH: bytes from the start of scratch, a multiple of 64 */
+    size_t offset, per; /* SCRATCH: bytes from the start of scratch, a multiple of 64; and for each of n rounded up */
     bool part;     /* SCRATCH: every thread has its own; the offset is from the start of its part */
 } kn_slot;
 
@@ -122,6 +126,8 @@ typedef struct kn_loops {
     kn_lblock top;
     size_t scratch_bytes; /* of all threads together; behind it part_bytes for each of them */
     size_t part_bytes;
+    size_t scratch_per, part_per; /* of both, for each of n rounded up */
+    bool sized;                   /* n is given when the program runs */
     KN_VEC(const kn_lcall *) calls; /* by number */
     uint32_t n_inputs, n_outputs, n_consts;
     uint32_t n_scopes; /* ticks */
@@ -141,6 +147,17 @@ kiln_status kn_loops_print_copies(kiln_ctx *ctx, const kn_loops *l, char **text,
 kiln_status kn_loops_parse(kiln_ctx *ctx, kn_arena *arena, const char *text, size_t n, const char *file, kn_loops **out);
 kiln_status kn_loops_verify(kiln_ctx *ctx, const kn_loops *l);
 
+/* Room for a slot: behind what `bytes` and `per` count, which grow by it. False: it does not fit in memory. */
+bool kn_slot_place(kn_slot *s, size_t *bytes, size_t *per);
+
+/* Is `index` of a KN_L_CONST: it stands for a size, until all is made (size.c). */
+enum { KN_CONST_SIZE = 1 };
+/* Constants that stand for sizes become values made of n: the last step of kn_loops_make. */
+kiln_status kn_loops_open(kiln_ctx *ctx, kn_loops *l);
+/* Are `a` and `b`, made of one program at sizes n and `at` (which stands for a size itself), the same but for the sizes? Else *differs
+ * is the first instruction of a that is not; 0: something else. Both as they are before kn_loops_open. */
+bool kn_loops_alike(const kn_loops *a, const kn_loops *b, int64_t at, kn_lv *differs);
+
 /* Finds the loops that may and that pay to be split over threads, and makes such loops of long reductions. `donated` as below; `least`:
  * the cost from which on it pays, 0 for the usual one. Changes only how loops run, never what they compute. */
 kiln_status kn_loops_split(kiln_ctx *ctx, kn_loops *l, const bool *donated, double least);
@@ -157,6 +174,7 @@ typedef struct kn_loop_options {
      * number, from 1; 0 is one that lives in registers. May be NULL. */
     void (*kept)(void *ud, const kn_jaxpr *j, uint32_t var, uint32_t nest);
     void *kept_ud;
+    bool keep_sizes; /* leaves kn_loops_open to the caller */
 } kn_loop_options;
 kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, const kn_loop_options *o, kn_loops **out);
 

@@ -95,9 +95,24 @@ uint32_t slot_for(maker *m, frame *f, uint32_t var)
     return free_to_use ? v->want - 1 : new_slot(m, KN_SLOT_SCRATCH, 0, t.dtype, kiln_type_size(t));
 }
 
+typedef struct copied {
+    uint32_t to, from;
+} copied;
+
+static void copy_body(maker *m, void *ud, const kn_lv *ix)
+{
+    const copied *c = ud;
+    lv_store(m, c->to, ix[0], lv_load(m, c->from, ix[0]));
+}
+
 void copy_slot(maker *m, uint32_t to, uint32_t from)
 {
-    if (to != from) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = to, .slot2 = from});
+    if (to == from) return;
+    uint32_t nests = m->l->nests;
+    copied c = {to, from};
+    if (!open_size(m, m->l->slots.v[to].elements)) add_plain(m, (kn_linst){.op = KN_L_COPY, .slot = to, .slot2 = from});
+    else make_nest(m, 1, &m->l->slots.v[to].elements, true, copy_body, &c);
+    m->l->nests = nests;
 }
 
 void want_through(frame *f)
@@ -480,6 +495,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     bool ok = m->status == KILN_OK && MAKER_TRY_MEM(m, m->cons = KN_NEWN(&m->temp, uint32_t, FIRST_TABLE)) && MAKER_TRY_MEM(m, m->l = KN_NEW(arena, kn_loops));
     if (ok) {
         m->l->arena = arena;
+        m->l->sized = kn_prog_open(p);
         ok = MAKER_TRY_MEM(m, kn_push(arena, &m->l->inst, (kn_linst){.op = KN_L_NONE})) && MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, (value_facts){0}));
     }
     if (ok) m->status = copy_names(m);
@@ -490,6 +506,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     if (m->status == KILN_OK && forward_stores(m)) prune_loops(m);
     if (m->status == KILN_OK) fetch_rows(m);
     if (m->status == KILN_OK) m->status = kn_loops_split(ctx, m->l, o->donated, o->split_cost);
+    if (m->status == KILN_OK && m->l->sized && !o->keep_sizes) m->status = kn_loops_open(ctx, m->l);
     kiln_status status = m->status;
     *out = status == KILN_OK ? m->l : NULL;
     kn_arena_fini(&m->temp);

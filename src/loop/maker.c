@@ -7,6 +7,11 @@
 
 static bool failed(const maker *m) { return m->status != KILN_OK; }
 
+void fail_sized(maker *m, const kn_eqn *e, const char *why)
+{
+    if (!failed(m)) m->status = kn_needs_size(m->ctx, m->prog, e->prim->name, e->loc, why);
+}
+
 kiln_dtype lv_dtype(const maker *m, kn_lv v) { return m->l->inst.v[v].dtype; }
 
 static kn_lv add_inst(maker *m, kn_linst i, value_facts f)
@@ -96,19 +101,21 @@ static void enter(maker *m, kn_lv v, uint64_t h)
 
 /* ---- constants and operations ---- */
 
-kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v)
+static kn_lv constant(maker *m, kiln_dtype d, kn_scalar v, bool size)
 {
     if (failed(m)) return 0;
     kn_scalar bits = {.c = {0, 0}};
     kn_scalar r = kn_scalar_round(d, v);
     if (kiln_dtype_kind(d) == 'b') bits.b = r.b;
     else bits = r;
-    kn_linst i = {.op = KN_L_CONST, .dtype = d, .imm = bits};
+    kn_linst i = {.op = KN_L_CONST, .dtype = d, .imm = bits, .index = size ? KN_CONST_SIZE : 0};
     uint64_t h = inst_hash(&i, 0);
     kn_lv found = find(m, &i, h);
     if (found) return found;
     value_facts f = {.block = m->open.v[0].id, .lo = INT64_MIN, .hi = INT64_MAX};
-    if (d == KILN_I64) f.lo = f.hi = f.offset = v.i;
+    if (d == KILN_I64) f.offset = v.i;
+    bool number = size || !open_size(m, bits.i); /* else it would be taken for a size */
+    if (d == KILN_I64 && number) f.lo = f.hi = v.i;
     if (d == KILN_I32) f.lo = f.hi = bits.i;
     kn_lv n = add_inst(m, i, f);
     if (n) {
@@ -118,25 +125,42 @@ kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v)
     return n;
 }
 
-kn_lv lv_int(maker *m, int64_t v) { return lv_const(m, KILN_I64, (kn_scalar){.i = v}); }
+kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v) { return constant(m, d, v, false); }
+kn_lv lv_int(maker *m, int64_t v) { return constant(m, KILN_I64, (kn_scalar){.i = v}, m->l && open_size(m, v)); }
 
-bool lv_known(maker *m, kn_lv v, int64_t *value)
+static bool is_size(const maker *m, kn_lv v) { return v && m->l->inst.v[v].op == KN_L_CONST && m->l->inst.v[v].index == KN_CONST_SIZE; }
+
+bool lv_known_size(maker *m, kn_lv v, int64_t *value)
 {
     const kn_linst *i = &m->l->inst.v[v];
     if (i->op == KN_L_CONST && (kiln_dtype_kind(i->dtype) == 'i' || kiln_dtype_kind(i->dtype) == 'u')) {
         *value = i->imm.i;
-        return true;
+        return i->index == KN_CONST_SIZE || !open_size(m, *value); /* else it would be taken for a size */
     }
-    if (i->dtype == KILN_I64 && v && m->facts.v[v].lo == m->facts.v[v].hi) {
+    if ((i->dtype == KILN_I64 || m->l->sized) && v && m->facts.v[v].lo == m->facts.v[v].hi) {
         *value = m->facts.v[v].lo;
         return true;
     }
     return false;
 }
 
+bool lv_known(maker *m, kn_lv v, int64_t *value)
+{
+    return lv_known_size(m, v, value) && !open_size(m, *value);
+}
+
 static bool is_const(const maker *m, kn_lv v) { return v && m->l->inst.v[v].op == KN_L_CONST; }
 
 static bool add_ok(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+/* Does `out`, made of x and y, stand for a size where one of them does, and for a number where none does? */
+static bool stands(int64_t x, int64_t y, int64_t out)
+{
+    int64_t a, b;
+    return kn_size_open(x) || kn_size_open(y) ? kn_size_split(out, &a, &b) : !kn_size_open(out);
+}
+static bool summed(int64_t x, int64_t y, int64_t *out) { return add_ok(x, y, out) && stands(x, y, *out); }
+static bool multiplied(int64_t x, int64_t y, int64_t *out) { return !__builtin_mul_overflow(x, y, out) && stands(x, y, *out); }
 
 /* Is v = op(x, c) with a constant c? */
 static bool by_constant(maker *m, kn_lv v, kn_sop op, kn_lv *x, int64_t *c)
@@ -172,32 +196,31 @@ static kn_lv rejoined(maker *m, kn_lv high, kn_lv low)
 /* Index arithmetic: (x + c) + d = x + (c + d), (x + c) * d = x*d + c*d, so that constants end up in the address. */
 static kn_lv fold_index(maker *m, kn_sop op, kn_lv a, kn_lv b, bool *done)
 {
-    int64_t x, y;
-    bool ka = lv_known(m, a, &x), kb = lv_known(m, b, &y);
+    int64_t x, y, sum;
+    bool ka = lv_known_size(m, a, &x), kb = lv_known_size(m, b, &y);
     *done = true;
     if (op == KN_S_add) {
-        if (ka && kb) return lv_int(m, (int64_t)((uint64_t)x + (uint64_t)y));
-        if (ka) return fold_index(m, op, b, a, done);
+        if (ka && kb && summed(x, y, &sum)) return lv_int(m, sum);
+        if (ka && !kb) return fold_index(m, op, b, a, done);
         if (kb && y == 0) return a;
         value_facts fa = m->facts.v[a];
-        int64_t sum;
-        if (kb && fa.base && fa.base != a && add_ok(fa.offset, y, &sum)) return lv_add(m, fa.base, lv_int(m, sum));
+        if (kb && fa.base && fa.base != a && summed(fa.offset, y, &sum)) return lv_add(m, fa.base, lv_int(m, sum));
         if (!kb && fa.base && fa.base != a) return lv_add(m, lv_add(m, fa.base, b), lv_int(m, fa.offset));
         value_facts fb = m->facts.v[b];
         if (!kb && fb.base && fb.base != b) return lv_add(m, lv_add(m, a, fb.base), lv_int(m, fb.offset));
         kn_lv joined = kb ? 0 : rejoined(m, a, b);
         if (joined) return joined;
     } else if (op == KN_S_sub) {
-        if (ka && kb) return lv_int(m, (int64_t)((uint64_t)x - (uint64_t)y));
+        if (ka && kb && y != INT64_MIN && summed(x, -y, &sum)) return lv_int(m, sum);
         if (kb && y != INT64_MIN) return lv_add(m, a, lv_int(m, -y));
     } else if (op == KN_S_mul) {
-        if (ka && kb) return lv_int(m, (int64_t)((uint64_t)x * (uint64_t)y));
-        if (ka) return fold_index(m, op, b, a, done);
+        if (ka && kb && multiplied(x, y, &sum)) return lv_int(m, sum);
+        if (ka && !kb) return fold_index(m, op, b, a, done);
         if (kb && y == 0) return b;
         if (kb && y == 1) return a;
         value_facts fa = m->facts.v[a];
         int64_t product;
-        if (kb && fa.base && fa.base != a && !__builtin_mul_overflow(fa.offset, y, &product))
+        if (kb && fa.base && fa.base != a && multiplied(fa.offset, y, &product))
             return lv_add(m, lv_mul(m, fa.base, b), lv_int(m, product));
     }
     *done = false;
@@ -221,18 +244,21 @@ static value_facts index_facts(const maker *m, kn_sop op, kn_lv a, kn_lv b)
             f.lo = lo < hi ? lo : hi, f.hi = lo < hi ? hi : lo;
         break;
     case KN_S_min:
-        f.lo = x->lo < y->lo ? x->lo : y->lo;
-        f.hi = x->hi < y->hi ? x->hi : y->hi;
+        f.lo = kn_size_at_most(x->lo, y->lo) ? x->lo : kn_size_at_most(y->lo, x->lo) ? y->lo : INT64_MIN;
+        f.hi = kn_size_at_most(x->hi, y->hi) ? x->hi : kn_size_at_most(y->hi, x->hi) || kn_size_open(y->hi) ? y->hi : x->hi;
         break;
     case KN_S_max:
-        f.lo = x->lo > y->lo ? x->lo : y->lo;
-        f.hi = x->hi > y->hi ? x->hi : y->hi;
+        f.lo = kn_size_at_most(y->lo, x->lo) ? x->lo : kn_size_at_most(x->lo, y->lo) || !kn_size_open(y->lo) ? y->lo : x->lo;
+        f.hi = kn_size_at_most(x->hi, y->hi) ? y->hi : kn_size_at_most(y->hi, x->hi) ? x->hi : INT64_MAX;
         break;
     case KN_S_div:
-        if (y->lo == y->hi && y->lo > 0) f.lo = x->lo / y->lo, f.hi = x->hi / y->lo;
+        if (y->lo != y->hi || y->lo <= 0 || open_size(m, y->lo)) break;
+        if (!open_size(m, x->lo) && !open_size(m, x->hi)) f.lo = x->lo / y->lo, f.hi = x->hi / y->lo;
+        else if (kn_size_at_most(0, x->lo)) f.lo = 0, f.hi = x->hi;
         break;
     case KN_S_rem:
-        if (y->lo == y->hi && y->lo > 0 && x->lo >= 0) f.lo = 0, f.hi = x->hi < y->lo - 1 ? x->hi : y->lo - 1;
+        if (y->lo != y->hi || y->lo <= 0 || open_size(m, y->lo) || !kn_size_at_most(0, x->lo)) break;
+        f.lo = 0, f.hi = kn_size_at_most(x->hi, y->lo - 1) ? x->hi : y->lo - 1;
         break;
     default: break;
     }
@@ -243,8 +269,8 @@ static value_facts index_facts(const maker *m, kn_sop op, kn_lv a, kn_lv b)
 static int decided(kn_sop op, const value_facts *x, const value_facts *y)
 {
     switch (op) {
-    case KN_S_lt: return x->hi < y->lo ? 1 : x->lo >= y->hi ? -1 : 0;
-    case KN_S_le: return x->hi <= y->lo ? 1 : x->lo > y->hi ? -1 : 0;
+    case KN_S_lt: return kn_size_less(x->hi, y->lo) ? 1 : kn_size_at_most(y->hi, x->lo) ? -1 : 0;
+    case KN_S_le: return kn_size_at_most(x->hi, y->lo) ? 1 : kn_size_less(y->hi, x->lo) ? -1 : 0;
     case KN_S_gt: return decided(KN_S_lt, y, x);
     case KN_S_ge: return decided(KN_S_le, y, x);
     default: return 0;
@@ -257,10 +283,10 @@ static kn_lv fold_bounds(maker *m, kn_sop op, kn_lv a, kn_lv b)
     const value_facts x = m->facts.v[a], y = m->facts.v[b];
     int d = decided(op, &x, &y);
     if (d) return lv_const(m, KILN_BOOL, (kn_scalar){.b = d > 0});
-    if (op == KN_S_max && x.lo >= y.hi) return a;
-    if (op == KN_S_max && y.lo >= x.hi) return b;
-    if (op == KN_S_min && x.hi <= y.lo) return a;
-    if (op == KN_S_min && y.hi <= x.lo) return b;
+    if (op == KN_S_max && kn_size_at_most(y.hi, x.lo)) return a;
+    if (op == KN_S_max && kn_size_at_most(x.hi, y.lo)) return b;
+    if (op == KN_S_min && kn_size_at_most(x.hi, y.lo)) return a;
+    if (op == KN_S_min && kn_size_at_most(y.hi, x.lo)) return b;
     return 0;
 }
 
@@ -270,6 +296,14 @@ static uint32_t home(const maker *m, const kn_lv *operands, int n)
     for (int k = 0; k < n; k++)
         if (operands[k] && !is_const(m, operands[k]) && m->facts.v[operands[k]].depth > depth) depth = m->facts.v[operands[k]].depth;
     return depth;
+}
+
+/* What depends on n, and an i32 holds, converted to it or back. */
+static bool narrow_size(const maker *m, kiln_dtype from, kiln_dtype to, kn_lv v)
+{
+    int64_t x = m->facts.v[v].lo;
+    if (!(from == KILN_I64 && to == KILN_I32) && !(from == KILN_I32 && to == KILN_I64)) return false;
+    return x == m->facts.v[v].hi && kn_size_open(x) && kn_size_small(x);
 }
 
 kn_lv lv_made(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b)
@@ -293,8 +327,9 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
     }
     kiln_dtype result = kn_sops[op].result == 'b' ? KILN_BOOL : kn_sops[op].result == 'c' ? to : d;
     if ((op == KN_S_convert || op == KN_S_bitcast) && d == to) return a;
-    bool constant = is_const(m, a) && (arity < 2 || is_const(m, b)) && (arity < 3 || is_const(m, c));
-    if (constant) {
+    bool fixed = is_const(m, a) && (arity < 2 || is_const(m, b)) && (arity < 3 || is_const(m, c));
+    fixed = fixed && !is_size(m, a) && !(arity > 1 && is_size(m, b)) && !(arity > 2 && is_size(m, c));
+    if (fixed) {
         const kn_linst *v = m->l->inst.v;
         kn_scalar none = {.c = {0, 0}};
         return lv_const(m, result, kn_sop_eval(op, d, to, v[a].imm, arity > 1 ? v[b].imm : none, arity > 2 ? v[c].imm : none));
@@ -318,20 +353,23 @@ kn_lv lv_sop(maker *m, kn_sop op, kiln_dtype d, kiln_dtype to, kn_lv a, kn_lv b,
     bool whole = result == d && (d == KILN_I64 || d == KILN_I32);
     value_facts f = whole ? index_facts(m, op, a, b) : (value_facts){.lo = INT64_MIN, .hi = INT64_MAX};
     if (d == KILN_I32 && result == KILN_I32 && (f.lo < INT32_MIN || f.hi > INT32_MAX)) f.lo = INT64_MIN, f.hi = INT64_MAX; /* may wrap */
-    if (op == KN_S_convert && result == KILN_I64 && d == KILN_I32) {
+    if (op == KN_S_convert && m->l->sized && narrow_size(m, d, result, a)) {
+        f.lo = f.hi = m->facts.v[a].lo;
+    } else if (op == KN_S_convert && result == KILN_I64 && d == KILN_I32) {
         f.lo = m->facts.v[a].lo > INT32_MIN ? m->facts.v[a].lo : INT32_MIN;
-        f.hi = m->facts.v[a].hi < INT32_MAX ? m->facts.v[a].hi : INT32_MAX;
+        int64_t hi = m->facts.v[a].hi;
+        f.hi = hi < INT32_MAX || (m->l->sized && hi != INT64_MAX) ? hi : INT32_MAX;
     }
     f.depth = depth;
     f.block = m->open.v[depth].id;
     f.sure = sure;
-    int64_t y;
+    int64_t y, sum;
     kn_lv n = add_inst(m, i, f);
     if (!n) return 0;
     m->facts.v[n].base = n;
-    if (result == KILN_I64 && op == KN_S_add && lv_known(m, b, &y)) {
+    if (result == KILN_I64 && op == KN_S_add && lv_known_size(m, b, &y) && summed(m->facts.v[a].offset, y, &sum)) {
         m->facts.v[n].base = m->facts.v[a].base ? m->facts.v[a].base : a;
-        m->facts.v[n].offset = m->facts.v[a].offset + y;
+        m->facts.v[n].offset = sum;
     }
     append_at(m, depth, n);
     enter(m, n, h);
@@ -412,15 +450,9 @@ uint32_t new_slot(maker *m, kn_slot_kind kind, uint32_t index, kiln_dtype d, int
     bool both = kiln_dtype_kind(d) == 'c'; /* parts, one after the other */
     if (both) d = kn_part_dtype(d), elements *= 2;
     kn_slot s = {.kind = kind, .index = index, .dtype = d, .elements = elements};
-    if (kind == KN_SLOT_SCRATCH) {
-        size_t bytes;
-        if (!kn_mul_size((size_t)elements, kiln_dtype_bytes(d), &bytes) || !kn_add_size(bytes, 63, &bytes) ||
-            !kn_add_size(m->l->scratch_bytes, bytes & ~(size_t)63, &bytes)) {
-            if (!failed(m)) m->status = kn_fail(m->ctx, KILN_NOMEM, "the temporaries of the program do not fit in memory");
-            return 0;
-        }
-        s.offset = m->l->scratch_bytes;
-        m->l->scratch_bytes = bytes;
+    if (kind == KN_SLOT_SCRATCH && !kn_slot_place(&s, &m->l->scratch_bytes, &m->l->scratch_per)) {
+        if (!failed(m)) m->status = kn_fail(m->ctx, KILN_NOMEM, "the temporaries of the program do not fit in memory");
+        return 0;
     }
     return MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->slots, s)) ? m->l->slots.n - 1 : 0;
 }
@@ -545,7 +577,7 @@ kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc,
     while (width > 1 && (int64_t)width / 2 >= n) width /= 2; /* lanes that stay at the identity change nothing */
     if (kiln_dtype_kind(d) != 'f' && width > WIDEST_LANES) width = WIDEST_LANES; /* exact in any order */
     r->width = width;
-    r->block = block;
+    r->block = open_size(m, n) ? 0 : block;
     r->acc = acc;
     r->identity = kn_reduce_identity(acc == KN_S_fma ? KN_S_add : acc, d);
     open_region_block(m, s, 0, false);

@@ -8,6 +8,7 @@
 #ifndef KN_LOOP_MAKER_H
 #define KN_LOOP_MAKER_H
 
+#include "ir/size.h"
 #include "loop/loop.h"
 #include "prim/element.h"
 
@@ -170,7 +171,12 @@ kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the 
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 /* A store among others that walks through memory far away: lines are fetched ahead, since stores retire in order. */
 void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value);
-bool lv_known(maker *m, kn_lv v, int64_t *value);
+/* Does d stand for a size that is given when the program runs? */
+static inline bool open_size(const maker *m, int64_t d) { return m->l->sized && kn_size_open(d); }
+/* Equation e cannot be made for every size; the first one counts. */
+void fail_sized(maker *m, const kn_eqn *e, const char *why);
+bool lv_known(maker *m, kn_lv v, int64_t *value);      /* a number */
+bool lv_known_size(maker *m, kn_lv v, int64_t *value); /* a number, or what stands for a size */
 kiln_dtype lv_dtype(const maker *m, kn_lv v);
 static inline kn_lv lv_add(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_add, KILN_I64, KILN_I64, a, b, 0); }
 static inline kn_lv lv_mul(maker *m, kn_lv a, kn_lv b) { return lv_sop(m, KN_S_mul, KILN_I64, KILN_I64, a, b, 0); }

@@ -437,14 +437,12 @@ static void pack_scratch(merger *g)
         if (dead[s]) slot->elements = 0;
         moved = moved || (slot->kind == KN_SLOT_SCRATCH && g->fixed[s]);
     }
-    size_t bytes = 0;
+    size_t bytes = 0, per = 0;
     for (uint32_t s = 0; s < g->l->slots.n && !moved; s++) {
         kn_slot *slot = &g->l->slots.v[s];
-        if (slot->kind != KN_SLOT_SCRATCH) continue;
-        slot->offset = bytes;
-        bytes += ((size_t)slot->elements * (size_t)kiln_dtype_bytes(slot->dtype) + 63) & ~(size_t)63;
+        if (slot->kind == KN_SLOT_SCRATCH) kn_slot_place(slot, &bytes, &per);
     }
-    if (!moved) g->l->scratch_bytes = bytes;
+    if (!moved) g->l->scratch_bytes = bytes, g->l->scratch_per = per;
 }
 
 void merge_loops(maker *m)

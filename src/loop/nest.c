@@ -94,7 +94,8 @@ static division *cut_dimension(nest *n, uint32_t d, cut_list *cuts, bool whole)
 {
     maker *m = n->m;
     int64_t between[2 * MOST_CUTS];
-    uint32_t k = cuts[d].iv && !cuts[d].many && !whole ? place_cuts(n, d, &cuts[d], between) : 0;
+    bool open = open_size(m, n->dims[d]); /* a border may lie behind its end */
+    uint32_t k = cuts[d].iv && !cuts[d].many && !whole && !open ? place_cuts(n, d, &cuts[d], between) : 0;
     division *v = KN_NEW(&m->temp, division);
     int64_t *at = KN_NEWN(&m->temp, int64_t, k + 2);
     if (!MAKER_TRY_MEM(m, v && at)) return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the text form of loops (print.c) and verifies what it read; every error has its line and column. */
+#include "array/size.h"
 #include "base/fpmode.h"
 #include "base/text.h"
 #include "loop/verify.h"
@@ -673,12 +674,19 @@ static kiln_status block(parser *p, kn_lblock *b)
     return next(p);
 }
 
-/* ---- header ---- */
+/* ---- header ----
+ * each N: so many more for each of the size that is given when the program runs; else 0. */
+static kiln_status each(parser *p, uint64_t most, size_t *out)
+{
+    bool given;
+    KILN_TRY(accept(p, "each", &given));
+    return given ? integer(p, most, "a number", out) : (*out = 0, KILN_OK);
+}
 
 /* slot in0: f32[1000] input 0 */
 static kiln_status slot_line(parser *p)
 {
-    static const char *const kinds[] = {"input", "output", "constant", "scratch"};
+    static const char *const kinds[] = {"input", "output", "constant", "scratch", "size"};
     static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "point", "tick", "call", "work", "at", "yield"};
     kn_slot s = {.kind = KN_SLOT_INPUT};
     if (p->t.kind != WORD) return unexpected(p, "the name of a slot");
@@ -692,16 +700,18 @@ static kiln_status slot_line(parser *p)
     KILN_TRY(expect(p, ":"));
     KILN_TRY(dtype(p, &s.dtype));
     KILN_TRY(expect(p, "["));
-    uint64_t n;
-    KILN_TRY(integer(p, INT64_MAX, "a number of elements", &n));
-    s.elements = (int64_t)n;
+    uint64_t n, more;
+    KILN_TRY(integer(p, INT64_MAX / 2, "a number of elements", &n));
+    KILN_TRY(each(p, KN_SIZE_MOST_FACTOR, &more));
+    s.elements = (int64_t)n + (int64_t)more * KILN_DIM_N;
     KILN_TRY(expect(p, "]"));
-    s.part = is(p, "part");
-    if (s.part) s.kind = KN_SLOT_SCRATCH;
-    while (s.kind <= KN_SLOT_SCRATCH && !s.part && !is(p, kinds[s.kind])) s.kind++;
-    if (s.kind > KN_SLOT_SCRATCH) return unexpected(p, "input, output, constant, scratch or part");
+    if ((s.part = is(p, "part"))) s.kind = KN_SLOT_SCRATCH;
+    while (s.kind <= KN_SLOT_SIZE && !s.part && !is(p, kinds[s.kind])) s.kind++;
+    if (s.kind > KN_SLOT_SIZE) return unexpected(p, "input, output, constant, scratch, part or size");
+    p->l->sized |= s.kind == KN_SLOT_SIZE;
     KILN_TRY(next(p));
     KILN_TRY(integer(p, s.kind == KN_SLOT_SCRATCH ? SIZE_MAX : UINT32_MAX, "an index or an offset", &n));
+    KILN_TRY(each(p, s.kind == KN_SLOT_SCRATCH ? SIZE_MAX / 2 : 0, &s.per));
     if (s.kind == KN_SLOT_SCRATCH) s.offset = n;
     else s.index = (uint32_t)n;
     KILN_TRY_MEM(p->ctx, kn_push(p->arena, &p->l->slots, s));
@@ -713,7 +723,6 @@ static kiln_status header(parser *p)
     kn_loops *l = p->l;
     KILN_TRY(expect(p, "kiln"));
     KILN_TRY(expect(p, "loops"));
-    uint64_t scratch = 0;
     while (!is(p, "{")) {
         token word = p->t;
         if (word.kind != WORD) return unexpected(p, "a line of the header or '{'");
@@ -730,8 +739,8 @@ static kiln_status header(parser *p)
         } else if (is(p, "scratch") || is(p, "part")) {
             size_t *bytes = is(p, "part") ? &l->part_bytes : &l->scratch_bytes;
             KILN_TRY(next(p));
-            KILN_TRY(integer(p, SIZE_MAX / 2, "a number of bytes", &scratch));
-            *bytes = scratch;
+            KILN_TRY(integer(p, SIZE_MAX / 2, "a number of bytes", bytes));
+            KILN_TRY(each(p, SIZE_MAX / 2, bytes == &l->part_bytes ? &l->part_per : &l->scratch_per));
         } else if (is(p, "counts")) {
             KILN_TRY(next(p));
             for (int i = 0; i < 4; i++) KILN_TRY(small(p, "a count", counts[i]));

@@ -259,8 +259,8 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
     maker *m = maker_of(e);
     if (m->status != KILN_OK) return 0;
     const value_facts f = m->facts.v[ix];
-    if (f.hi < at) return -1;
-    if (f.lo >= at) return 1;
+    if (kn_size_less(f.hi, at)) return -1;
+    if (kn_size_at_most(at, f.lo)) return 1;
     if (m->probing)
         for (uint32_t d = 0; d < MAX_RANK; d++) {
             cut_list *c = &m->cuts[d];
@@ -269,7 +269,7 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
             bool known = false;
             for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == border;
             if (known) continue;
-            if (c->n == MOST_CUTS) c->many = true;
+            if (c->n == MOST_CUTS || open_size(m, border)) c->many = true;
             else c->at[c->n++] = border;
         }
     return 0;

@@ -15,6 +15,7 @@
  *      }
  *
  * A call of a routine (behind the counts a remark lists them): call cholesky(0, 8, 1) out0 = in0 work s2 */
+#include "array/size.h"
 #include "base/fpmode.h"
 #include "base/text.h"
 #include "loop/loop.h"
@@ -274,7 +275,7 @@ static void statements(printer *p, const kn_lblock *b)
 /* in0, out0, const0 where there is one slot of that, s3 otherwise. */
 static void name_slots(printer *p)
 {
-    static const char *const kinds[] = {"in", "out", "const", "s"};
+    static const char *const kinds[] = {"in", "out", "const", "s", "size"};
     for (uint32_t i = 0; i < p->l->slots.n; i++) {
         const kn_slot *s = &p->l->slots.v[i];
         bool taken = s->kind == KN_SLOT_SCRATCH;
@@ -304,12 +305,20 @@ static void calls_out(printer *p)
     kn_text_char(&p->t, '\n');
 }
 
+/* And so many more for each of n. */
+static void each(printer *p, int64_t v)
+{
+    if (v) kn_text_printf(&p->t, " each %" PRId64, v);
+}
+
 static void header(printer *p)
 {
-    static const char *const kinds[] = {"input", "output", "constant", "scratch"};
+    static const char *const kinds[] = {"input", "output", "constant", "scratch", "size"};
     const kn_loops *l = p->l;
     kn_text_printf(&p->t, "kiln loops\ninputs %u outputs %u constants %u scratch %zu", l->n_inputs, l->n_outputs, l->n_consts, l->scratch_bytes);
-    if (l->part_bytes) kn_text_printf(&p->t, " part %zu", l->part_bytes);
+    each(p, (int64_t)l->scratch_per);
+    if (l->part_bytes || l->part_per) kn_text_printf(&p->t, " part %zu", l->part_bytes);
+    each(p, (int64_t)l->part_per);
     kn_text_add(&p->t, l->ticks ? " ticks\n" : "\n");
     kn_text_printf(&p->t, "counts %u %u %u %u # nests, time loops, copies, exit copies\n", l->nests, l->time_loops, l->copies,
                    l->exit_copies);
@@ -327,8 +336,13 @@ static void header(printer *p)
     }
     for (uint32_t i = 0; i < l->slots.n; i++) {
         const kn_slot *s = &l->slots.v[i];
-        kn_text_printf(&p->t, "slot %s: %s[%" PRId64 "] %s %zu\n", p->slot[i], kiln_dtype_name(s->dtype), s->elements,
-                       s->part ? "part" : kinds[s->kind], s->kind == KN_SLOT_SCRATCH ? s->offset : s->index);
+        int64_t factor, summand;
+        if (!l->sized || !kn_size_split(s->elements, &factor, &summand)) factor = 0, summand = s->elements;
+        kn_text_printf(&p->t, "slot %s: %s[%" PRId64, p->slot[i], kiln_dtype_name(s->dtype), summand);
+        each(p, factor);
+        kn_text_printf(&p->t, "] %s %zu", s->part ? "part" : kinds[s->kind], s->kind == KN_SLOT_SCRATCH ? s->offset : s->index);
+        each(p, s->kind == KN_SLOT_SCRATCH ? (int64_t)s->per : 0);
+        kn_text_char(&p->t, '\n');
     }
 }
 

@@ -29,6 +29,10 @@ bool product_batches(const product *p, int side, uint32_t d);
 kn_lv product_factor(maker *m, const product *p, int side, kn_lv *ix, kn_lv k);
 kn_lv product_step(maker *m, const product *p, kn_lv x, kn_lv y, kn_lv acc);
 kn_lv product_zero(maker *m, const product *p);
+/* Is k known only when the program runs? Then: how many blocks it has; and v, or +0 where there is no k at all. */
+bool product_open(const maker *m, const product *p);
+kn_lv product_blocks(maker *m, const product *p);
+kn_lv product_or_nothing(maker *m, const product *p, kn_lv v);
 void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc); /* rounded to the result's type */
 kn_lv product_rounded(maker *m, const product *p, kn_lv acc);
 /* Is it made in tiles? True of a product that has a dimension of its own side and chains along k. */

@@ -79,15 +79,43 @@ static kn_lv from_init(maker *m, const reduction *r, kn_lv v)
 /* body(lo, hi) for each block of O; results from left to right. */
 typedef kn_lv (*block_fn)(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi);
 
+/* The blocks of a run, as rt/reduce.h has them: how many, and of how many steps; of a number that is given when the program runs, the code
+ * finds out. */
+typedef struct run_blocks {
+    kn_lv count, size;
+    int64_t most;
+} run_blocks;
+
+static run_blocks blocks_of(maker *m, kn_run o)
+{
+    enum { BLOCKS = 64, LEAST = 4096 };
+    if (!open_size(m, o.n)) {
+        int64_t count = (o.n + o.block - 1) / o.block;
+        return (run_blocks){lv_int(m, count), lv_int(m, o.block), count};
+    }
+    kn_lv n = lv_int(m, o.n), most = lv_int(m, BLOCKS * BLOCKS);
+    kn_lv parts = lv_sop(m, KN_S_div, KILN_I64, KILN_I64, lv_add(m, n, lv_int(m, BLOCKS * BLOCKS - 1)), most, 0);
+    kn_lv size = lv_sop(m, KN_S_max, KILN_I64, KILN_I64, lv_mul(m, parts, lv_int(m, BLOCKS)), lv_int(m, LEAST), 0);
+    kn_lv rounded = lv_sub(m, lv_add(m, n, size), lv_int(m, 1));
+    return (run_blocks){lv_sop(m, KN_S_div, KILN_I64, KILN_I64, rounded, size, 0), size, BLOCKS};
+}
+
+/* Is all of the run one block, whatever n is? */
+static bool one_block(const maker *m, kn_run o) { return o.n <= o.block && !open_size(m, o.n); }
+
+static kn_lv block_end(maker *m, kn_run o, kn_lv lo, kn_lv size)
+{
+    return lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, size), lv_int(m, o.n), 0);
+}
+
 static kn_lv blocks(maker *m, const reduction *r, kn_lv *ix, block_fn body)
 {
     kn_run o = r->order.o;
-    if (o.n <= o.block) return body(m, r, ix, lv_int(m, 0), lv_int(m, o.n));
-    kn_lv s, b = open_loop(m, 0, (o.n + o.block - 1) / o.block, 0, &s);
-    kn_lv total = add_carry(m, s, identity(m, r));
-    kn_lv lo = lv_mul(m, b, lv_int(m, o.block));
-    kn_lv hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, o.block)), lv_int(m, o.n), 0);
-    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, hi)));
+    if (one_block(m, o)) return body(m, r, ix, lv_int(m, 0), lv_int(m, o.n));
+    run_blocks k = blocks_of(m, o);
+    kn_lv s, b = open_loop_between(m, lv_int(m, 0), k.count, 0, k.most, 0, &s);
+    kn_lv total = add_carry(m, s, identity(m, r)), lo = lv_mul(m, b, k.size);
+    return close_carry_loop(m, s, accumulate(m, r, total, body(m, r, ix, lo, block_end(m, o, lo, k.size))));
 }
 
 static kn_lv block_in_order(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi)
@@ -209,12 +237,12 @@ static void columns_body(maker *m, void *ud, const kn_lv *at)
         kept_index(m, r, kept[i], ix[i]);
         acc[i] = sum[i] = identity(m, r);
     }
-    if (o.n <= o.block) {
+    if (one_block(m, o)) {
         add_rows(m, c, ix, lv_int(m, 0), lv_int(m, o.n), acc);
     } else {
-        kn_lv s, b = open_sides(m, lv_int(m, 0), lv_int(m, (o.n + o.block - 1) / o.block), (o.n + o.block - 1) / o.block, c->sides, acc, &s);
-        kn_lv lo = lv_mul(m, b, lv_int(m, o.block));
-        add_rows(m, c, ix, lo, lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, lo, lv_int(m, o.block)), lv_int(m, o.n), 0), sum);
+        run_blocks k = blocks_of(m, o);
+        kn_lv s, b = open_sides(m, lv_int(m, 0), k.count, k.most, c->sides, acc, &s), lo = lv_mul(m, b, k.size);
+        add_rows(m, c, ix, lo, block_end(m, o, lo, k.size), sum);
         for (unsigned i = 0; i < c->sides; i++) acc[i] = accumulate(m, r, acc[i], sum[i]);
         close_sides(m, s, c->sides, acc);
     }
@@ -230,6 +258,7 @@ static bool emit_columns(maker *m, reduction *r, kiln_type y)
 {
     unsigned lanes = m->o.vector_bits / (8 * (unsigned)kiln_dtype_bytes(r->type.dtype));
     bool rows = y.rank > 0 && y.rank < MAX_RANK && r->plain && r->order.has_o && !r->order.has_t && r->order.o.lanes == 1 && r->order.o.n >= LEAST_ROWS;
+    if (y.rank && open_size(m, y.dims[y.rank - 1])) return false;
     if (!rows || lanes < 2 || y.dims[y.rank - 1] < 2 * (int64_t)lanes) return false;
     int64_t dims[MAX_RANK + 1], size = y.dims[y.rank - 1], done = 0;
     uint32_t nests = m->l->nests;
@@ -306,6 +335,21 @@ static void empty_body(maker *m, void *ud, const kn_lv *ix)
     lv_store(m, r->slot, linear_index(m, y, ix), lv_const(m, y.dtype, kn_reduction_first(r->e->prim, r->acc)));
 }
 
+/* Is the order that of every size but 1, where a dimension of n does not count? */
+static bool one_order(const reduction *r, const kn_param *axes)
+{
+    static const int64_t sizes[] = {2, 3, 4, 5, 15, 16, 17, 1 << 20};
+    bool same = true;
+    for (size_t i = 0; same && i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t dims[KN_RANK_LIMIT];
+        kn_axis_role role[MAX_RANK];
+        kn_order o = kn_reduce_order(kn_type_at(r->type, sizes[i], dims), axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, role);
+        same = o.has_t == r->order.has_t && o.has_o == r->order.has_o && (!o.has_t || o.t.lanes == r->order.t.lanes) &&
+               (!o.has_o || o.o.lanes == r->order.o.lanes) && memcmp(role, r->role, r->type.rank * sizeof *role) == 0;
+    }
+    return same;
+}
+
 bool divides_index(const frame *f, const kn_eqn *e)
 {
     kiln_type t = kn_type_of(f->j, e->in[0]);
@@ -342,6 +386,10 @@ void emit_reduce(maker *m, frame *f, const kn_eqn *e)
     r.acc = kn_accumulator(r.type.dtype);
     const kn_param *axes = &e->params[0];
     r.order = kn_reduce_order(r.type, axes->kind == KN_P_INTS ? axes->ints : NULL, axes->n, r.role);
+    if (m->l->sized && kn_type_open(r.type) && !one_order(&r, axes)) {
+        fail_sized(m, e, "how its sums are ordered depends on it");
+        return;
+    }
     r.plain = plain_closure(m, f, e->in[0], r.type);
     bool empty = kiln_type_size(r.type) == 0;
     if (small(m, y) && (empty || r.x->kind == PLACE_REGISTERS || short_folds(m, &r, y))) {

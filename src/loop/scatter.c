@@ -82,25 +82,37 @@ static kn_lv entry(maker *m, const spread *s, const kn_lv *batch, uint32_t k)
     return kiln_dtype_bytes(lv_dtype(m, v)) < 4 ? convert(m, v, KILN_I32) : v;
 }
 
+static kn_lv bits_of(maker *m, kn_lv v, kiln_dtype to) { return lv_dtype(m, v) == to ? v : lv_sop(m, KN_S_bitcast, lv_dtype(m, v), to, v, 0, 0); }
+
+static bool known_inside(const maker *m, kn_lv v, int64_t most)
+{
+    const value_facts *f = &m->facts.v[v];
+    return (lv_dtype(m, v) == KILN_I32 || lv_dtype(m, v) == KILN_I64) && kn_size_at_most(0, f->lo) && kn_size_at_most(f->hi, most);
+}
+
 /* 0 <= v <= most, or 0 where it always holds. */
 static kn_lv lies_inside(maker *m, kn_lv v, int64_t most)
 {
     kiln_dtype d = lv_dtype(m, v), u = d == KILN_I32 ? KILN_U32 : d == KILN_I64 ? KILN_U64 : d;
     int64_t largest = d == KILN_I32 ? INT32_MAX : d == KILN_U32 ? UINT32_MAX : INT64_MAX;
-    const value_facts *f = &m->facts.v[v];
-    if ((d == KILN_I32 || d == KILN_I64) && f->lo >= 0 && f->hi <= most) return 0;
+    if (known_inside(m, v, most)) return 0;
+    if (open_size(m, most)) { /* may be more than d holds */
+        kn_lv end = bits_of(m, lv_int(m, most + 1), KILN_U64);
+        return lv_sop(m, KN_S_lt, KILN_U64, KILN_BOOL, d == KILN_U64 ? v : bits_of(m, convert(m, v, KILN_I64), KILN_U64), end, 0);
+    }
     if (d == KILN_U32 && most >= largest) return 0;
     kn_lv end = lv_const(m, u, (kn_scalar){.u = (uint64_t)(most < largest ? most : largest) + 1});
-    return lv_sop(m, KN_S_lt, u, KILN_BOOL, u == d ? v : lv_sop(m, KN_S_bitcast, d, u, v, 0, 0), end, 0);
+    return lv_sop(m, KN_S_lt, u, KILN_BOOL, bits_of(m, v, u), end, 0);
 }
 
 /* Of a window that is moved inside. */
 static kn_lv clamped(maker *m, kn_lv v, int64_t most)
 {
     kiln_dtype d = lv_dtype(m, v);
+    if (open_size(m, most) && d != KILN_U64) v = convert(m, v, d = KILN_I64);
     int64_t largest = d == KILN_I32 ? INT32_MAX : d == KILN_U32 ? UINT32_MAX : INT64_MAX;
     if (kiln_dtype_kind(d) == 'i') v = lv_sop(m, KN_S_max, d, d, v, lv_const(m, d, (kn_scalar){.i = 0}), 0);
-    if (most < largest || d == KILN_U64) v = lv_sop(m, KN_S_min, d, d, v, lv_const(m, d, (kn_scalar){.i = most}), 0);
+    if (most < largest || d == KILN_U64) v = lv_sop(m, KN_S_min, d, d, v, open_size(m, most) ? bits_of(m, lv_int(m, most), d) : lv_const(m, d, (kn_scalar){.i = most}), 0);
     return convert(m, v, KILN_I64);
 }
 
@@ -110,9 +122,8 @@ static kn_lv in_bounds(maker *m, kn_lv v, int64_t most, bool certain)
     kiln_dtype d = lv_dtype(m, v), u = d == KILN_I32 ? KILN_U32 : d == KILN_I64 ? KILN_U64 : d;
     int64_t known;
     if (lv_known(m, v, &known)) return lv_int(m, known);
-    const value_facts f = m->facts.v[v];
-    if ((d == KILN_I32 || d == KILN_I64) && f.lo >= 0 && f.hi <= most) return convert(m, v, KILN_I64);
-    kn_lv at = convert(m, u == d ? v : lv_sop(m, KN_S_bitcast, d, u, v, 0, 0), KILN_I64);
+    if (known_inside(m, v, most)) return convert(m, v, KILN_I64);
+    kn_lv at = convert(m, bits_of(m, v, u), KILN_I64);
     if (certain && m->status == KILN_OK && m->facts.v[at].block == m->open.v[m->open.n - 1].id) m->facts.v[at].lo = 0, m->facts.v[at].hi = most;
     return at;
 }

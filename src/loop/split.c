@@ -16,10 +16,13 @@
  * accesses to memory that is written, r in an interval shorter than c, and S (of the terms that jump over the whole loop) larger than
  * what c * iv + r can reach: then two iterations never meet. Scratch that each iteration writes before it reads it, and that
  * nobody uses outside, is given to each thread instead. */
+#include "array/size.h"
 #include "loop/alias.h"
 
 /* Iterations: ENOUGH for threads to share; FEW: made more by those of a loop inside, where they are all that there is. */
 enum { MOST_TERMS = 8, ENOUGH = 16, FEW = 64 };
+/* Sizes that are given when the program runs: loops are marked by what may come, weighed by what often does. */
+enum { LARGE_SIZE = 1 << 24, USUAL = 1 << 10 };
 
 #define LARGE ((int64_t)1 << 60)
 
@@ -67,6 +70,7 @@ typedef struct splitter {
     access *access;    /* per class, for the loop `stamp` */
     uint32_t stamp;
     double least;
+    int64_t usual; /* what is taken for a size that is given when the program runs */
     bool nomem;
 } splitter;
 
@@ -79,6 +83,9 @@ static bool constant(const splitter *s, kn_lv v, int64_t *x)
     *x = in->imm.i;
     return true;
 }
+
+/* Does the number stand for a size that is given when the program runs? */
+static bool is_open(const splitter *s, int64_t v) { return s->l->sized && kn_size_open(v); }
 
 static int64_t trips_of(const splitter *s, const kn_lregion *r)
 {
@@ -119,6 +126,7 @@ static double cost_of_loop(const splitter *s, const kn_linst *in, uint32_t width
     const kn_lregion *r = in->region;
     uint32_t w = r->width > 1 ? r->width : width;
     int64_t n = trips_of(s, r);
+    if (is_open(s, n)) n = kn_size_at(n, s->usual);
     double trips = n < 0 ? unknown_trips : (double)n;
     if (r->width > 1) trips = (double)(int64_t)((trips + r->width - 1) / r->width);
     double body = cost_of_block(s, &r->blocks[0], w);
@@ -416,16 +424,16 @@ static bool better_inside(splitter *s, const kn_lblock *b, double whole, int64_t
 /* Gives each thread what the loop last looked at needs of its own, and what `more` says (may be NULL). */
 static void take_parts(splitter *s, int64_t trips, const bool *more)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, per = 0;
     for (uint32_t c = 0; c < s->n_slots; c++) {
         const access *a = &s->access[c];
         kn_slot *slot = &s->l->slots.v[c];
         if (a->stamp != s->stamp || !a->written || (apart(a, trips) && !(more && more[c]))) continue;
         slot->part = true;
-        slot->offset = bytes;
-        bytes += ((size_t)slot->elements * kiln_dtype_bytes(slot->dtype) + 63) & ~(size_t)63;
+        kn_slot_place(slot, &bytes, &per);
     }
     if (bytes > s->l->part_bytes) s->l->part_bytes = bytes;
+    if (per > s->l->part_per) s->l->part_per = per;
 }
 
 static void walk(splitter *s, kn_lblock *b);
@@ -443,7 +451,7 @@ static kn_lv add_inst(splitter *s, kn_lblock *b, kn_linst in, const kn_linst *li
 
 static kn_lv add_int(splitter *s, kn_lblock *b, int64_t v, const kn_linst *like)
 {
-    return add_inst(s, b, (kn_linst){.op = KN_L_CONST, .dtype = KILN_I64, .imm.i = v}, like);
+    return add_inst(s, b, (kn_linst){.op = KN_L_CONST, .dtype = KILN_I64, .imm.i = v, .index = is_open(s, v) ? KN_CONST_SIZE : 0}, like);
 }
 
 static kn_lv add_index(splitter *s, kn_lblock *b, kn_sop op, kn_lv x, kn_lv y, const kn_linst *like)
@@ -528,7 +536,13 @@ static void try_loop(splitter *s, kn_lv v, double cost, kn_lblock *instead)
     if (inner) independent(s, in); /* its accesses again */
     take_parts(s, trips, more);
     if (more) flatten(s, v, inner, instead);
-    r->cost = (int64_t)(cost / (double)trips_of(s, r)) + 1;
+    if (is_open(s, trips)) {
+        s->usual = USUAL;
+        cost = cost_of(s, inst(s, v), 0);
+        trips = kn_size_at(trips, USUAL);
+        s->usual = LARGE_SIZE;
+    }
+    r->cost = (int64_t)(cost / (double)trips) + 1;
     s->l->splits++;
 }
 
@@ -592,9 +606,9 @@ static void combine_blocks(splitter *s, kn_lblock *out, kn_lv result, const kn_l
 
 static uint32_t new_scratch(splitter *s, kiln_dtype d, int64_t elements)
 {
-    kn_slot slot = {.kind = KN_SLOT_SCRATCH, .dtype = d, .elements = elements, .offset = s->l->scratch_bytes};
+    kn_slot slot = {.kind = KN_SLOT_SCRATCH, .dtype = d, .elements = elements};
+    kn_slot_place(&slot, &s->l->scratch_bytes, &s->l->scratch_per);
     if (!kn_push(s->l->arena, &s->l->slots, slot)) s->nomem = true;
-    s->l->scratch_bytes += ((size_t)elements * kiln_dtype_bytes(d) + 63) & ~(size_t)63;
     return s->l->slots.n - 1;
 }
 
@@ -604,7 +618,7 @@ static bool split_lanes(splitter *s, kn_lblock *out, kn_lv v, double cost)
     kn_linst like = *inst(s, v);
     kn_lregion *r = like.region;
     int64_t n = trips_of(s, r), lo;
-    if (!constant(s, r->lo, &lo) || lo != 0 || n <= r->block) return false;
+    if (!constant(s, r->lo, &lo) || lo != 0 || n <= r->block || r->block == 0) return false;
     loop_look k = {.s = s, .iv = r->blocks[0].params.v[0], .trips = n};
     look_at_loop(&k, r);
     for (uint32_t c = 0; c < s->n_slots; c++) k.bad = k.bad || (s->access[c].stamp == s->stamp && s->access[c].written);
@@ -664,16 +678,16 @@ static void walk(splitter *s, kn_lblock *b)
 static void pack_scratch(splitter *s)
 {
     kn_loops *l = s->l;
-    size_t bytes = 0;
+    size_t bytes = 0, per = 0;
     for (uint32_t c = 0; c < s->n_slots; c++)
         if (l->slots.v[c].kind == KN_SLOT_SCRATCH && s->alias.fixed[c]) return;
     for (uint32_t c = 0; c < l->slots.n; c++) {
         kn_slot *slot = &l->slots.v[c];
         if (slot->kind != KN_SLOT_SCRATCH || slot->part) continue;
-        slot->offset = bytes;
-        bytes += ((size_t)slot->elements * kiln_dtype_bytes(slot->dtype) + 63) & ~(size_t)63;
+        kn_slot_place(slot, &bytes, &per);
     }
     l->scratch_bytes = bytes;
+    l->scratch_per = per;
 }
 
 static bool any_heavy(const splitter *s, const kn_lblock *b)
@@ -704,7 +718,7 @@ static bool prepare(splitter *s)
 
 kiln_status kn_loops_split(kiln_ctx *ctx, kn_loops *l, const bool *donated, double least)
 {
-    splitter s = {.l = l, .donated = donated, .least = least > 0 ? least : usual_least};
+    splitter s = {.l = l, .donated = donated, .least = least > 0 ? least : usual_least, .usual = LARGE_SIZE};
     if (!any_heavy(&s, &l->top)) return KILN_OK;
     kn_arena_init(&s.temp, &ctx->alloc);
     s.nomem = !prepare(&s);

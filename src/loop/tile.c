@@ -79,6 +79,7 @@ static bool is_dense(const product *p, int side, group g)
 static unsigned rows_of_tile(int64_t rows, unsigned most)
 {
     if (rows <= (int64_t)most) return (unsigned)rows;
+    if (kn_size_open(rows)) return most;
     unsigned best = most;
     for (unsigned r = most; r >= (most + 1) / 2; r--) {
         if (rows % r == 0) return r;
@@ -116,10 +117,11 @@ static void choose(tiles *t)
     int64_t k = p->order.k, rows = t->rows.size;
     bool dense = is_dense(p, t->v, t->panel), converts = p->type[t->v].dtype != p->order.accumulator;
     bool far = k > FAR_BYTES / bytes / t->panel.size && rows >= 4 * (int64_t)t->most;
-    t->split = k > KN_DOT_BLOCK && rows > (int64_t)t->most && p->y.dtype == p->order.accumulator;
-    t->packed = rows > (int64_t)t->most && (t->split || k <= PANEL_BYTES / bytes / t->width) && (!dense || converts || far);
+    bool open = open_size(t->m, k), open_rows = open_size(t->m, rows);
+    t->split = !open && k > KN_DOT_BLOCK && rows > (int64_t)t->most && p->y.dtype == p->order.accumulator;
+    t->packed = !open && rows > (int64_t)t->most && (t->split || k <= PANEL_BYTES / bytes / t->width) && (!dense || converts || far);
     t->chunk = rows;
-    while (t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && k > CHUNK_BYTES / bytes / t->chunk) t->chunk /= 2;
+    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && k > CHUNK_BYTES / bytes / t->chunk) t->chunk /= 2;
 }
 
 /* ---- a tile ---- */
@@ -188,12 +190,13 @@ static void blocks(tile *s)
         return;
     }
     for (unsigned r = 0; r < s->n; r++) s->acc[r] = product_zero(m, p);
-    kn_lv block = open_carries(s, lv_int(m, 0), lv_int(m, (p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK), p->order.k / KN_DOT_BLOCK + 1, &loop);
+    kn_lv block = open_carries(s, lv_int(m, 0), product_blocks(m, p), product_open(m, p) ? p->order.k : p->order.k / KN_DOT_BLOCK + 1, &loop);
     for (unsigned r = 0; r < s->n; r++) total[r] = s->acc[r];
     kn_lv lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK)), hi = lv_add(m, lo, lv_int(m, KN_DOT_BLOCK));
     chains(s, lo, lv_sop(m, KN_S_min, KILN_I64, KILN_I64, hi, lv_int(m, p->order.k), 0));
     for (unsigned r = 0; r < s->n; r++) s->acc[r] = lv_sop(m, KN_S_add, p->order.accumulator, p->order.accumulator, total[r], s->acc[r], 0);
     close_carries(s, loop);
+    for (unsigned r = 0; r < s->n && product_open(m, p); r++) s->acc[r] = product_or_nothing(m, p, s->acc[r]);
 }
 
 static void to_row(tiles *t, kn_lv start, unsigned r)
@@ -315,14 +318,24 @@ static void pack(tiles *t, unsigned width)
     close_loop(m, lanes);
 }
 
-/* All tiles of the chunk, over the panel's k in lo..hi. */
-static void make_tiles(tiles *t, unsigned width)
+/* Rows whose number is known only when the program runs: whole tiles, then row by row. */
+static void open_rows_of_tiles(tiles *t)
 {
     maker *m = t->m;
-    kn_lv lanes = 0, loop;
-    if (t->packed) pack(t, width);
-    t->lane = width > 1 ? open_loop(m, 0, width, lanes_for(width), &lanes) : lv_int(m, 0);
-    t->in_pack = lv_sub(m, t->lane, lv_mul(m, t->lo, lv_int(m, t->width)));
+    kn_lv loop, rows = lv_int(m, t->chunk), most = lv_int(m, t->most);
+    kn_lv whole = lv_sop(m, KN_S_div, KILN_I64, KILN_I64, rows, most, 0), done = lv_mul(m, whole, most);
+    kn_lv at = open_loop_between(m, lv_int(m, 0), whole, 0, t->chunk, 0, &loop);
+    make_tile(t, lv_mul(m, at, most), t->most);
+    close_loop(m, loop);
+    kn_lv row = open_loop_between(m, done, rows, 0, t->chunk, 0, &loop);
+    make_tile(t, row, 1);
+    close_loop(m, loop);
+}
+
+static void known_rows_of_tiles(tiles *t)
+{
+    maker *m = t->m;
+    kn_lv loop;
     int64_t whole = t->chunk / t->most;
     if (whole == 1) {
         make_tile(t, lv_int(m, 0), t->most);
@@ -333,6 +346,18 @@ static void make_tiles(tiles *t, unsigned width)
     }
     unsigned rest = (unsigned)(t->chunk % t->most);
     if (rest) make_tile(t, lv_int(m, whole * t->most), rest);
+}
+
+/* All tiles of the chunk, over the panel's k in lo..hi. */
+static void make_tiles(tiles *t, unsigned width)
+{
+    maker *m = t->m;
+    kn_lv lanes = 0;
+    if (t->packed) pack(t, width);
+    t->lane = width > 1 ? open_loop(m, 0, width, lanes_for(width), &lanes) : lv_int(m, 0);
+    t->in_pack = lv_sub(m, t->lane, lv_mul(m, t->lo, lv_int(m, t->width)));
+    if (open_size(m, t->chunk)) open_rows_of_tiles(t);
+    else known_rows_of_tiles(t);
     if (lanes) close_loop(m, lanes);
 }
 
@@ -414,7 +439,7 @@ bool emit_tiles(maker *m, const product *p)
     t->u = 1 - t->v;
     t->panel = group_of(p, t->v, !p->into || p->plain);
     t->rows = group_of(p, t->u, true);
-    if (t->panel.size == 1) return false;
+    if (t->panel.size == 1 || open_size(m, t->panel.size)) return false;
     choose(t);
     new_pack(t);
     outer_loops(t, 0);

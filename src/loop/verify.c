@@ -115,7 +115,7 @@ static kiln_status operation(verifier *v, kn_lv at, const kn_linst *in)
     return KILN_OK;
 }
 
-static bool may_be_written(const kn_slot *s) { return s->kind != KN_SLOT_CONST; }
+static bool may_be_written(const kn_slot *s) { return s->kind != KN_SLOT_CONST && s->kind != KN_SLOT_SIZE; }
 
 static kiln_status element(verifier *v, kn_lv at, const kn_linst *in)
 {
@@ -321,7 +321,7 @@ static kiln_status lanes(verifier *v, kn_lv at, const kn_linst *in)
     KILN_TRY(shape(v, at, r, 1, 1));
     KILN_TRY(bounds(v, at, r));
     KILN_TRY(width(v, at, r->width));
-    CHECK(v, at, r->block > 0 && r->block % r->width == 0, "a block of %" PRId64 " elements is no multiple of %u", r->block, r->width);
+    CHECK(v, at, (r->block > 0 || (v->l->sized && r->block == 0)) && r->block % r->width == 0, "a block of %" PRId64 " elements is no multiple of %u", r->block, r->width);
     CHECK(v, at, !r->init.n, "with carries");
     char kind = kiln_dtype_kind(in->dtype);
     bool bits = r->acc == KN_S_and || r->acc == KN_S_or || r->acc == KN_S_xor;
@@ -428,22 +428,25 @@ static kiln_status block(verifier *v, const kn_lblock *b, kn_lv at, uint32_t npa
     return KILN_OK;
 }
 
+static size_t rounded(size_t bytes) { return bytes > SIZE_MAX - 63 ? bytes : (bytes + 63) & ~(size_t)63; }
+
 static kiln_status slots(verifier *v)
 {
     const kn_loops *l = v->l;
     for (uint32_t i = 0; i < l->slots.n; i++) {
         const kn_slot *s = &l->slots.v[i];
-        const uint32_t most[] = {l->n_inputs, l->n_outputs, l->n_consts};
-        size_t bytes = 0, end;
-        if (s->kind > KN_SLOT_SCRATCH || s->dtype >= KILN_N_DTYPES || s->elements < 0 || kiln_dtype_bytes(s->dtype) == 0)
+        const uint32_t most[] = {l->n_inputs, l->n_outputs, l->n_consts, 0, 1};
+        kn_slot room = *s;
+        size_t end = s->offset, per = s->per;
+        if (s->kind > KN_SLOT_SIZE || s->dtype >= KILN_N_DTYPES || s->elements < 0 || kiln_dtype_bytes(s->dtype) == 0)
             return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u has no type that memory can hold", i);
         if (s->kind != KN_SLOT_SCRATCH && s->index >= most[s->kind])
             return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u has index %u of %u", i, s->index, most[s->kind]);
         if (s->kind != KN_SLOT_SCRATCH) continue;
-        if (s->offset % 64 || !kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &bytes) ||
-            !kn_add_size(s->offset, bytes, &end) || end > (s->part ? l->part_bytes : l->scratch_bytes))
-            return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u of %zu bytes at %zu is no aligned part of %zu bytes of scratch", i,
-                           bytes, s->offset, s->part ? l->part_bytes : l->scratch_bytes);
+        if (s->offset % 64 || !kn_slot_place(&room, &end, &per) || end > rounded(s->part ? l->part_bytes : l->scratch_bytes) ||
+            per > (s->part ? l->part_per : l->scratch_per))
+            return kn_fail(v->ctx, KILN_INVALID, "loops: slot %u of %" PRId64 " elements at %zu is no aligned part of %zu bytes of scratch", i,
+                           s->elements, s->offset, s->part ? l->part_bytes : l->scratch_bytes);
     }
     return KILN_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gather: windows of the operand at places that an array of indices names. */
+#include "array/size.h"
 #include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/index.h"
@@ -97,17 +98,26 @@ static kiln_status eval_gather(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, 
     return KILN_OK;
 }
 
+/* The last start, as a d; `open`: it depends on the size that is given when the program runs. */
+static kn_lv last_start(kn_element *m, kiln_dtype d, int64_t most, bool open)
+{
+    if (!open) return m->constant(m, d, (kn_scalar){.i = most});
+    return d == KILN_I64 ? m->integer(m, most) : m->op(m, KN_S_bitcast, KILN_I64, d, m->integer(m, most), 0, 0);
+}
+
 /* Start along a dimension of the operand as an i64, clamped into 0..most; *inside gathers the conditions that it lay there. Done in 32
  * bits where the indices have no more: twice as many lanes, and what clamping did not change lay inside. */
 static kn_lv start_at(kn_element *m, const kn_eqn *e, const kn_lv *from, int64_t most, bool check, kn_lv *inside, bool *any)
 {
     kiln_dtype given = kn_in_type(m->j, e, 1).dtype, d = kiln_dtype_bytes(given) < 4 ? KILN_I32 : given;
     kn_lv s = m->operand(m, e, 1, from), at;
+    bool open = kn_size_open(most);
+    if (open && d != KILN_U64) d = KILN_I64;
     int64_t largest = d == KILN_I32 ? INT32_MAX : d == KILN_U32 ? UINT32_MAX : INT64_MAX;
     if (d != given) s = m->op(m, KN_S_convert, given, d, s, 0, 0);
     at = s;
     if (kiln_dtype_kind(given) == 'i') at = m->op(m, KN_S_max, d, d, at, m->constant(m, d, (kn_scalar){.i = 0}), 0);
-    if (most < largest || d == KILN_U64) at = m->op(m, KN_S_min, d, d, at, m->constant(m, d, (kn_scalar){.i = most}), 0);
+    if (most < largest || d == KILN_U64) at = m->op(m, KN_S_min, d, d, at, last_start(m, d, most, open), 0);
     if (check && at != s) {
         kn_lv ok = m->op(m, KN_S_eq, d, KILN_BOOL, at, s, 0);
         *inside = *any ? m->op(m, KN_S_and, KILN_BOOL, KILN_BOOL, *inside, ok, 0) : ok;

@@ -14,6 +14,7 @@ kn_atom kn_low_op(kn_low *l, const kn_prim *p, const kn_param *params, const kn_
 kn_atom kn_low1(kn_low *l, const kn_prim *p, kn_atom a);
 kn_atom kn_low2(kn_low *l, const kn_prim *p, kn_atom a, kn_atom b);
 kn_atom kn_low_num(kn_low *l, kiln_dtype d, double v);                    /* a scalar literal */
+kn_atom kn_low_size(kn_low *l, kiln_dtype d, int64_t dim);                 /* a dimension as a number: a literal, or dim_as_value */
 kn_atom kn_low_fill(kn_low *l, kiln_type t, kn_scalar v);                 /* an array of equal elements */
 kn_atom kn_low_iota(kn_low *l, kiln_type t, uint32_t axis);               /* an array of indices along a dimension */
 kn_atom kn_low_select(kn_low *l, kn_atom which, kn_atom yes, kn_atom no); /* which ? yes : no; scalar cases are widened */
@@ -35,7 +36,7 @@ const kn_jaxpr *kn_called(const kn_eqn *e);
  * scope or place take those of `call`. */
 kiln_status kn_low_inline(kn_build *b, const kn_jaxpr *body, const kn_eqn *call, const kn_atom *args, kn_atom *out);
 
-extern const kn_prim kn_prim_abs, kn_prim_add, kn_prim_and, kn_prim_broadcast_in_dim, kn_prim_concatenate, kn_prim_convert_element_type, kn_prim_div,
+extern const kn_prim kn_prim_abs, kn_prim_add, kn_prim_and, kn_prim_broadcast_in_dim, kn_prim_concatenate, kn_prim_convert_element_type, kn_prim_dim_as_value, kn_prim_div,
     kn_prim_dynamic_slice, kn_prim_dynamic_update_slice, kn_prim_eq, kn_prim_exp, kn_prim_expm1, kn_prim_ge, kn_prim_gt, kn_prim_iota,
     kn_prim_is_finite, kn_prim_log, kn_prim_log1p, kn_prim_lt, kn_prim_mul, kn_prim_ne, kn_prim_neg, kn_prim_or, kn_prim_reduce_max,
     kn_prim_reduce_min, kn_prim_reshape, kn_prim_scan, kn_prim_select_n, kn_prim_sign, kn_prim_slice, kn_prim_sqrt,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan: a body repeated over the slices of arrays along dimension 0, carrying values. The counts of constants and carries
  * stand in num_consts and num_carry, or follow from ft_in, whose three groups hold one leaf an operand. */
+#include "array/size.h"
 #include "prim/batch_control.h"
 #include "prim/common.h"
 #include "prim/control.h"
@@ -259,8 +260,7 @@ static kiln_status low_cond(const scan_low *s, kn_build *outer, const kn_jaxpr *
         if (i == 0) index = in;
     }
     kn_low l = {&b, KILN_OK};
-    kn_atom end = 0;
-    KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = s->p.length}, &end));
+    kn_atom end = kn_low_size(&l, s->index, s->p.length);
     kn_atom more = kn_low2(&l, &kn_prim_lt, index, end);
     KILN_TRY(l.status);
     return kn_build_finish(&b, &more, 1, out);
@@ -316,7 +316,7 @@ static kiln_status low_body(const scan_low *s, kn_build *outer, const kn_jaxpr *
     kn_atom one, last, index = carry[0];
     KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = 1}, &one));
     if (p->reverse) {
-        KILN_TRY(kn_build_literal(&b, s->index, (kn_scalar){.i = p->length - 1}, &last));
+        last = kn_low_size(&l, s->index, p->length - 1);
         index = kn_low2(&l, &kn_prim_sub, last, index);
         KILN_TRY(l.status);
     }
@@ -336,7 +336,7 @@ static kiln_status lower_scan(const kn_rules *r, kn_build *b, const kn_jaxpr *j,
     (void)r;
     scan_low s = {.p = kn_scan_parts_of(e), .j = j, .e = e, .n = 1 + e->nout};
     const kn_scan_parts *p = &s.p;
-    s.index = p->length < INT32_MAX ? KILN_I32 : KILN_I64;
+    s.index = kn_size_small(p->length) && p->length != INT32_MAX ? KILN_I32 : KILN_I64;
     kn_low l = {b, KILN_OK};
     if (p->length == 0) { /* no row can be taken of an empty array */
         for (uint32_t i = 0; i < e->nout; i++)

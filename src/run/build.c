@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops to an executable: code generation, loading, and the parts that a call needs. */
+#include "array/size.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "loop/cost.h"
@@ -28,6 +29,7 @@ static const double worth_it = 50000, least_trips = 20;
 int kn_tier_of(const kn_loops *l)
 {
     double c = kn_loops_cost_of_block(l, &l->top);
+    if (l->sized) return 2; /* the same code for all sizes */
     return c > worth_it && c > least_trips * (double)l->inst.n ? 2 : 0;
 }
 
@@ -81,6 +83,8 @@ static kiln_status copy_signature(kiln_ctx *ctx, kiln_exec *f, const kn_signatur
 {
     KILN_TRY(copy_types(ctx, f, s->in, s->nin, &f->in));
     KILN_TRY(copy_types(ctx, f, s->out, s->nout, &f->out));
+    f->least = s->least;
+    for (uint32_t i = 0; i < s->nin; i++) f->sized = f->sized || kn_type_open(s->in[i]);
     f->nin = s->nin;
     f->nout = s->nout;
     f->donated = KN_NEWN(&f->arena, bool, s->nin);
@@ -116,6 +120,7 @@ static kiln_status size_frame(kiln_ctx *ctx, kiln_exec *f, const kn_image *image
     fits = fits && kn_add_size(bytes, 63, &common) && kn_add_size(common & ~(size_t)63, ((size_t)f->nin + f->nout) * sizeof(void *), &f->frame_bytes);
     if (!fits) return kn_fail(ctx, KILN_NOMEM, "%zu bytes of scratch and %zu for each of %u threads", image->scratch_bytes, image->part_bytes, f->table.parts);
     f->scratch_bytes = bytes;
+    f->common_per = image->scratch_per, f->part_per = image->part_per;
     return KILN_OK;
 }
 
@@ -125,7 +130,7 @@ static void set_threads(kiln_ctx *ctx, kiln_exec *f, const kn_image *image)
     f->table.split = kn_pool_split;
     f->table.share = image->share > 0 ? image->share : KN_POOL_SHARE;
     f->table.threads = ctx->threads;
-    f->table.parts = image->part_bytes ? kiln_ctx_threads(ctx) : KN_POOL_MOST;
+    f->table.parts = image->part_bytes || image->part_per ? kiln_ctx_threads(ctx) : KN_POOL_MOST;
     if (image->info.splits) kn_pool_enter(ctx);
 }
 
@@ -209,7 +214,8 @@ static kiln_status image_of(kiln_ctx *ctx, kn_arena *arena, const kn_loops *l, c
     kn_call *calls = KN_NEWN(arena, kn_call, l->calls.n);
     KILN_TRY_MEM(ctx, calls);
     for (uint32_t i = 0; i < l->calls.n; i++) calls[i] = l->calls.v[i]->call;
-    *out = (kn_image){.object = code->object, .object_bytes = code->object_bytes, .scratch_bytes = l->scratch_bytes, .part_bytes = l->part_bytes, .calls = calls,
+    *out = (kn_image){.object = code->object, .object_bytes = code->object_bytes, .scratch_bytes = l->scratch_bytes, .part_bytes = l->part_bytes,
+                      .scratch_per = l->scratch_per, .part_per = l->part_per, .calls = calls,
                       .n_calls = l->calls.n, .scopes = l->scopes, .info = *info};
     out->share = share;
     kiln_exec_info *i = &out->info;
@@ -300,7 +306,7 @@ kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const
         sizes[k] = s->elements;
     }
     if (status == KILN_OK) {
-        kn_signature s = {types, types + l->n_inputs, l->n_inputs, l->n_outputs, consts, l->n_consts};
+        kn_signature s = {types, types + l->n_inputs, l->n_inputs, l->n_outputs, consts, l->n_consts, 0};
         kn_build_opts o = {.target = r.o.target, .tier = r.o.tier, .donated = r.o.donated, .share = kn_split_share(&r)};
         status = kn_exec_build(ctx, l, &s, &o, &(kiln_exec_info){0}, out);
     }

@@ -3,9 +3,11 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/fpmode.h"
+#include "ir/size.h"
 #include "lower/lower.h"
 #include "opt/opt.h"
 #include "run/cached.h"
+#include "run/sized.h"
 #include "run/stages.h"
 #include "transform/lanes.h"
 
@@ -64,6 +66,7 @@ typedef struct compile {
     kn_prog *slots, *lowered, *optimised;
     kn_arena arena; /* of the loops */
     kn_loops *loops;
+    int64_t least; /* the smallest size that may be given at a call */
     kiln_exec_info info;
     char dump[400]; /* prefix of the stages' files; empty: none */
     unsigned dumped;
@@ -149,7 +152,17 @@ static kiln_status make_loops(compile *c)
     check_types(&types, c->optimised->main);
     KILN_TRY(types.status);
     double start = kn_now_ms();
+    bool sized = kn_prog_open(c->p);
+    if (sized) {
+        KILN_TRY(kn_sized_lowered(c->ctx, c->p, c->lowered, c->least));
+        KILN_TRY(kn_sized_kinds(c->ctx, c->optimised));
+    }
+    c->r.loops.keep_sizes = sized;
     KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
+    if (sized) {
+        KILN_TRY(kn_sized_loops(c->ctx, c->p, &c->r.loops, c->loops));
+        KILN_TRY(kn_loops_open(c->ctx, c->loops));
+    }
     c->info.loops_ms = kn_now_ms() - start;
     return KILN_OK;
 }
@@ -181,6 +194,7 @@ static kiln_status to_loops(compile *c, phase last)
     KILN_TRY(kn_optimise(c->ctx, c->lowered, NULL, &c->optimised));
     c->info.optimise_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->optimised, "optimised"));
+    if (kn_prog_open(c->p)) KILN_TRY(kn_sized_least(c->ctx, c->p, c->lowered, c->optimised, &c->least));
     return last == OPTIMISE ? KILN_OK : make_loops(c);
 }
 
@@ -193,7 +207,7 @@ static kiln_status signature_of(compile *c, kn_signature *out)
     KILN_TRY_MEM(c->ctx, types);
     for (uint32_t i = 0; i < nin; i++) types[i] = kn_type_of(j, j->in[j->nconsts + i]);
     for (uint32_t i = 0; i < j->nout; i++) types[nin + i] = kn_type_of(j, j->out[i]);
-    *out = (kn_signature){types, types + nin, nin, j->nout, made->consts, made->nconsts};
+    *out = (kn_signature){types, types + nin, nin, j->nout, made->consts, made->nconsts, c->least};
     return KILN_OK;
 }
 

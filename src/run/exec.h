@@ -23,6 +23,9 @@ struct kiln_exec {
     kiln_array **consts; /* retained: the table points to their data */
     const char **scopes;
     size_t scratch_bytes, frame_bytes;
+    bool sized;    /* one size is given at each call (ir/size.h): */
+    int64_t least; /* the smallest that there is */
+    size_t common_per, part_per; /* scratch that is needed more for each of it, by all threads and by each */
     _Atomic(void *) spare; /* a frame for checked calls, when none is using it */
     kiln_exec_info info;
 };
@@ -33,11 +36,13 @@ typedef struct kn_signature {
     uint32_t nin, nout;
     kiln_array *const *consts;
     uint32_t nconsts;
+    int64_t least; /* the smallest size that may be given at a call */
 } kn_signature;
 
 /* What an executable is made of besides its signature: from code generation, or from the cache. */
 typedef struct kn_image {
     const void *object; /* relocatable ELF */
+    size_t scratch_per, part_per; /* of scratch, for each of the size that is given at a call */
     size_t object_bytes, scratch_bytes, part_bytes; /* part_bytes: of scratch for each thread, behind the common ones */
     double share;         /* of a thread at least (rt/math_table.h); 0: the usual. Not kept in the cache */
     const kn_call *calls; /* by their numbers */

@@ -382,7 +382,8 @@ static kiln_status types_of(const kiln_fn *f, making *m, kn_prog *room)
         if (a->kind == KILN_ARG_IS_ARRAY && !a->array) return kn_fail(m->ctx, KILN_INVALID, "%s: argument %u holds no array", called(f), i);
         if (a->kind == KILN_ARG_IS_NUMBER && a->dtype != KILN_F32 && a->dtype != KILN_I32 && a->dtype != KILN_BOOL)
             return kn_fail(m->ctx, KILN_DTYPE, "%s: argument %u is a number of type %s; accepted: f32, i32, bool", called(f), i, kiln_dtype_name(a->dtype));
-        t[m->n_types++] = a->kind == KILN_ARG_IS_ARRAY ? kiln_array_type(a->array) : KILN_SCALAR(a->dtype);
+        int64_t dims[KN_RANK_LIMIT];
+        KILN_TRY(kn_type_copy(m->ctx, &room->arena, kn_arg_type(a, dims), &t[m->n_types++]));
     }
     m->n_inner = f->transform && f->n_in ? f->n_in : m->n_types;
     if (m->n_inner > m->n_types)

@@ -73,15 +73,26 @@ static kiln_status put_function(const maker *m, const kiln_fn *f)
     return f->user_bytes ? put_part(m, TAG_USER, 0, f->user, f->user_bytes) : put_part(m, TAG_USER, 0, &f->user, sizeof f->user);
 }
 
+kiln_type kn_arg_type(const kiln_arg *a, int64_t dims[KN_RANK_LIMIT])
+{
+    if (a->kind == KILN_ARG_IS_NUMBER) return KILN_SCALAR(a->dtype);
+    kiln_type t = a->array ? a->array->type : (kiln_type){0};
+    if (!a->rows || t.rank == 0 || t.rank > KN_RANK_LIMIT) return t;
+    for (uint32_t d = 0; d < t.rank; d++) dims[d] = d ? t.dims[d] : KILN_DIM_N;
+    t.dims = dims;
+    return t;
+}
+
 /* Arguments, those that are not static by `types`, or by their own types where it is NULL. */
 static kiln_status put_args(const maker *m, const kiln_arg *args, uint32_t n_args, const kiln_type *types, uint32_t n_types)
 {
     uint32_t at = 0;
+    int64_t dims[KN_RANK_LIMIT];
     for (uint32_t i = 0; i < n_args; i++) {
         const kiln_arg *a = &args[i];
         if (a->kind == KILN_ARG_IS_STATIC) KILN_TRY(put_part(m, TAG_STATIC, i, a->value, a->bytes));
         else if (types && at < n_types) KILN_TRY(put_type(m, i, types[at++]));
-        else if (!types) KILN_TRY(put_type(m, i, a->kind == KILN_ARG_IS_NUMBER ? KILN_SCALAR(a->dtype) : a->array ? a->array->type : (kiln_type){0}));
+        else if (!types) KILN_TRY(put_type(m, i, kn_arg_type(a, dims)));
     }
     return KILN_OK;
 }

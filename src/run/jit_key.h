@@ -3,7 +3,7 @@
 #ifndef KN_RUN_JIT_KEY_H
 #define KN_RUN_JIT_KEY_H
 
-#include "base/ctx.h"
+#include "array/array.h"
 #include "kiln/jit.h"
 
 typedef struct kn_key {
@@ -11,6 +11,8 @@ typedef struct kn_key {
     size_t n, cap;
 } kn_key;
 
+/* The type that an argument is traced with; its dims are those of the array, or in `dims`. */
+kiln_type kn_arg_type(const kiln_arg *a, int64_t dims[KN_RANK_LIMIT]);
 /* `alloc` holds the key. */
 kiln_status kn_key_of_call(kiln_ctx *ctx, const kn_alloc *alloc, const kiln_fn *f, const kiln_arg *args, uint32_t n_args, kn_key *out);
 /* inner: types of the body's arguments that are not static. */

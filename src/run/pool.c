@@ -254,6 +254,7 @@ static void run_job(job *j, int64_t lo)
 void kn_pool_split(const struct kiln_table *t, const kiln_call *call, kn_range range, void *const *frame, int64_t lo, int64_t hi, int64_t unit,
                    int64_t cost)
 {
+    if (lo >= hi) return; /* the bounds may be those of a call */
     unsigned limit = call->threads ? call->threads : t->threads ? t->threads : kn_pool_default();
     if (limit > t->parts) limit = t->parts;
     if (limit > KN_POOL_MOST) limit = KN_POOL_MOST;

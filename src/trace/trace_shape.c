@@ -216,6 +216,16 @@ kiln_val kiln_iota_at(kiln_trace *t, kiln_type type, int64_t dimension, const ch
     return out;
 }
 
+kiln_val kiln_dim_at(kiln_trace *t, kiln_dtype dtype, int64_t dim, const char *file, int line)
+{
+    kn_site site = {file, line};
+    kiln_val out = {0};
+    if (t->failed) return out;
+    kn_named params[] = {{"dim", KN_INT(dim)}, {"dtype", KN_DTYPE(dtype)}};
+    kn_temit(t, "dim_as_value", params, 2, NULL, 0, &out, 1, site);
+    return out;
+}
+
 kiln_val kiln_reduce_at(kiln_trace *t, const char *prim, kiln_val a, const int64_t *axes, uint32_t n_axes, const char *file, int line)
 {
     kn_site site = {file, line};

@@ -210,7 +210,16 @@ static kiln_status read_words(const kn_rules *r, const char *text, word *list, u
     return KILN_OK;
 }
 
-/* Axes, None, and numbers of lanes: "0", "None", "0*8". */
+/* A number, or n: as many as the program is given when it runs. */
+static bool lanes_of(const char **s, int64_t *lanes)
+{
+    if (**s != 'n') return number(s, lanes);
+    ++*s;
+    *lanes = KILN_DIM_N;
+    return true;
+}
+
+/* Axes, None, and numbers of lanes: "0", "None", "0*8", "0*n". */
 static kiln_status read_axes(const kn_rules *r, word *w)
 {
     KILN_TRY_MEM(r->ctx, w->axes = KN_NEWN(&r->prog->arena, int, w->n + 1));
@@ -221,7 +230,7 @@ static kiln_status read_axes(const kn_rules *r, word *w)
         w->axes[i] = KN_NO_AXIS;
         if (strcmp(s, "None") == 0) continue;
         bool good = number(&s, &axis) && axis <= KN_RANK_LIMIT;
-        if (good && *s == '*') s++, good = number(&s, &lanes) && (w->lanes < 0 || w->lanes == lanes);
+        if (good && *s == '*') s++, good = lanes_of(&s, &lanes) && (w->lanes < 0 || w->lanes == lanes);
         if (!good || *s)
             return kn_fail(r->ctx, KILN_INVALID, "transform: vmap takes axes (with a number of lanes, if need be: 0*8) and None, found '%s'", w->arg[i]);
         w->axes[i] = (int)axis;
@@ -256,10 +265,10 @@ static kiln_status count_lanes(const kn_rules *r, const request *q, word *list, 
             if (w->axes[i] == KN_NO_AXIS) continue;
             if (axis >= t[i].rank)
                 return kn_fail(r->ctx, KILN_SHAPE, "transform: vmap:%s: operand %u is %s, and has no axis %u", w->args, i, kn_type_show(t[i]).s, axis);
-            if (w->lanes >= 0 && w->lanes != t[i].dims[axis])
+            if (w->lanes >= 0 && w->lanes != KILN_DIM_N && w->lanes != t[i].dims[axis])
                 return kn_fail(r->ctx, KILN_SHAPE, "transform: vmap:%s: operand %u, %s, has %lld lanes, not %lld as the others", w->args, i,
                                kn_type_show(t[i]).s, (long long)t[i].dims[axis], (long long)w->lanes);
-            w->lanes = t[i].dims[axis];
+            if (w->lanes != KILN_DIM_N) w->lanes = t[i].dims[axis];
             for (uint32_t d = 0; d + 1 < t[i].rank; d++) dims[d] = t[i].dims[d < axis ? d : d + 1];
             t[i].rank--;
             t[i].dims = dims;

@@ -268,7 +268,7 @@ static void test_phaseless(void **state)
 static void test_rules(void **state)
 {
     static const char *const of_bits[] = {
-        "after_all", "and", "clz", "create_token", "empty", "empty2", "int_pow", "iota", "lu_pivots_to_permutation", "mulhi", "not", "or", "platform_index", "population_count", "random_bits", "random_fold_in",
+        "after_all", "and", "clz", "create_token", "dim_as_value", "empty", "empty2", "int_pow", "iota", "lu_pivots_to_permutation", "mulhi", "not", "or", "platform_index", "population_count", "random_bits", "random_fold_in",
         "random_seed", "random_split", "random_unwrap", "random_wrap", "reduce_and", "reduce_or", "reduce_xor", "rng_bit_generator", "shift_left",
         "shift_right_arithmetic", "shift_right_logical", "threefry2x32", "xor",
     };

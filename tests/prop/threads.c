@@ -2,6 +2,7 @@
 /* Bits do not depend on the number of threads: real programs (the example programs, and the shared ones where they are) with every loop
  * split that may be, at 1, 2, 3 and 7 threads, both levels, against code none of whose loops is split. KILN_TEST_PROGRAM=word runs those
  * whose path holds the word. */
+#include "ir/size.h"
 #include "same.h"
 #include "testing.h"
 
@@ -16,6 +17,8 @@ typedef struct tally {
     unsigned programs, splits;
 } tally;
 
+enum { OPEN_SIZE = 5000 }; /* of programs that leave one open */
+
 /* Inputs beside the program, or numbers that go round. */
 static kiln_array *input(kiln_ctx *ctx, const char *folder, const kiln_prog *p, uint32_t i)
 {
@@ -27,7 +30,8 @@ static kiln_array *input(kiln_ctx *ctx, const char *folder, const kiln_prog *p, 
         a->type.dtype = kiln_prog_input_type(p, i).dtype; /* bfloat16 travels as u16 */
         return a;
     }
-    assert_ok(ctx, kiln_array_create(ctx, kiln_prog_input_type(p, i), &a));
+    int64_t dims[KN_RANK_LIMIT];
+    assert_ok(ctx, kiln_array_create(ctx, kn_type_at(kiln_prog_input_type(p, i), OPEN_SIZE, dims), &a));
     for (int64_t k = 0; k < kiln_type_size(a->type); k++) {
         char kind = kiln_dtype_kind(a->type.dtype);
         kn_scalar v = {.c = {0, 0}};

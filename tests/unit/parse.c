@@ -46,7 +46,7 @@ static void refuses(void **state)
         {"{ lambda ; a. let in (a,) }", 1, 13, "syntax", "variable a has no type"},
         {"{ lambda ; a:f33[]. let in (a,) }", 1, 14, "syntax", "no element type 'f33'"},
         {"{ lambda ; a:f32. let in (a,) }", 1, 17, "syntax", "a shape is missing"},
-        {"{ lambda ; a:f32[x]. let in (a,) }", 1, 18, "syntax", "no whole number"},
+        {"{ lambda ; a:f32[?]. let in (a,) }", 1, 18, "syntax", "no whole number"},
         {"{ lambda ; a:f32[2,99999999999999999999]. let in (a,) }", 1, 20, "syntax", "63 bits"},
         {"{ lambda ; a:f32[4294967296,4294967296]. let in (a,) }", 1, 14, "syntax", "larger than memory"},
         {"{ lambda ; a:f32[]. let\n  b:f32[] = sinus a\n in (b,) }", 2, 13, "unknown-primitive", "did you mean sin?"},
