@@ -386,6 +386,7 @@ static kiln_status read_equation(kn_parser *p, scope *s)
         p->wanted = around, p->n_wanted = n_around;
     }
     KILN_TRY(complete(p, at, prim, params, given, &b));
+    if (prim->meant) prim = prim->meant(prim, params);
     KILN_TRY(read_operands(p, s, &begin, &in));
     if (p->any_untyped) KILN_TRY(type_literals(p, s, prim, params, &in, &b));
     return bind_results(p, s, prim, &begin, params, &in, &b);

@@ -145,6 +145,8 @@ struct kn_prim {
     kn_lv (*element)(kn_element *m, const kn_eqn *e, uint32_t result, const kn_lv *ix);
     /* KN_LOOP_CALL: the routine and its integers; results and operands are the equation's, and filled in. */
     kiln_status (*call)(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c);
+    /* What a text means by this name and these parameters, which are those of both; NULL: always this primitive. */
+    const kn_prim *(*meant)(const kn_prim *named, const kn_param *params);
     kiln_status (*sample)(kn_sample *s); /* a random legal instance: feeds the property tests */
     const char *doc; /* one paragraph: manual and `kiln prims NAME` */
 };

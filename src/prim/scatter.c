@@ -504,13 +504,21 @@ static kiln_status batch_scatter(const kn_rules *r, kn_build *b, const kn_jaxpr 
     return kn_lanes_emit(&m, p, in, y);
 }
 
+/* JAX's x.at[i].apply(f) is a scatter whose body is f. */
+static const kn_prim *meant_by(const kn_prim *named, const kn_param *params)
+{
+    const kn_param *body = &params[SCATTER_BODY];
+    bool replaces = body->kind != KN_P_JAXPR || kn_body_takes_second(body->jaxpr);
+    return named == &kn_prim_scatter && !replaces ? &kn_prim_scatter_apply : named;
+}
+
 #define SCATTER(text_name, id, sop, more, inputs, outputs, kind, keep, text)                                                    \
     {                                                                                                                  \
         .name = (text_name), .nin = (inputs), .nout = (outputs), .flags = KN_LEVEL_TRACED | (more), KN_PARAMS(scatter_params), .scalar_op = (sop),        \
         .type = type_scatter, .eval = eval_scatter, .lower = lower_scatter, .lower_complex = lower_complex_scatter,    \
         .loop = (kind), .stays = (keep),                                                                               \
         .jvp = jvp_##id, .transpose = transpose_##id,                                                                  \
-        .batch = batch_scatter,                                                                                        \
+        .batch = batch_scatter, .meant = meant_by,                                                                     \
         .sample = kn_sample_scatter, .doc = (text)                                                                     \
     }
 KILN_PRIM(scatter) = SCATTER("scatter", scatter, KN_S_NONE, 0, 3, 1, KN_LOOP_SCATTER, scatter_stays,

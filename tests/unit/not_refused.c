@@ -196,10 +196,30 @@ static void calls_of_other_versions(void **state)
     }
 }
 
+/* x.at[[1, 3]].apply(sin): a scatter whose body does not take the update. */
+static void scatter_that_applies(void **state)
+{
+    static const char text[] =
+        "{ lambda ; v:f64[4]. let\n"
+        "    i:i32[2,1] = iota[dimension=0 dtype=int32 shape=(2, 1) sharding=None] \n"
+        "    j:i32[2,1] = mul i 2:i32[]\n"
+        "    k:i32[2,1] = add j 1:i32[]\n"
+        "    u:f64[2] = broadcast_in_dim[broadcast_dimensions=() shape=(2,) sharding=None] 0.0:f64[]\n"
+        "    b:f64[4] = scatter[\n"
+        "      dimension_numbers=ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())\n"
+        "      indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP unique_indices=False update_consts=()\n"
+        "      update_jaxpr={ lambda ; c:f64[] d:f64[]. let e:f64[] = sin c in (e,) }\n"
+        "    ] v k u\n"
+        "  in (b,) }\n";
+    CHECK(text, "checkpoint", IN("f64[4]:1,2,3,4"), 1, sin(2), 3, sin(4));
+    CHECK(text, "grad:0(sum)", IN("f64[4]:1,2,3,4"), 1, cos(2), 1, cos(4));
+    CHECK(text, "vmap:1(grad:0(sum))", IN("f64[4,1]:1,2,3,4"), 1, cos(2), 1, cos(4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reverse_through_while), cmocka_unit_test(reverse_through_lanes),
-                                       cmocka_unit_test(lanes_that_do_not_fit), cmocka_unit_test(calls_of_other_versions), cmocka_unit_test(reverse_through_an_operands_trips),
+                                       cmocka_unit_test(lanes_that_do_not_fit), cmocka_unit_test(calls_of_other_versions), cmocka_unit_test(scatter_that_applies), cmocka_unit_test(reverse_through_an_operands_trips),
                                        cmocka_unit_test(clamp_with_scalar_bounds), cmocka_unit_test(hessian_of_branches_in_a_scan_in_a_vmap)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
