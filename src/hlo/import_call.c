@@ -234,8 +234,11 @@ static kiln_status ends_are_arrays(kn_himport *h, const kn_mfunc *f)
         if (t->kind == KN_MT_TENSOR && t->known && !t->dynamic && kiln_type_size(t->type) >= 0) continue;
         bool quantized = kn_span_holds(t->text, "!quant");
         bool large = t->kind == KN_MT_TENSOR && t->known && !t->dynamic;
-        return kn_source_fail(&h->m->src, f->at, KILN_UNSUPPORTED, "unsupported",
-                              quantized ? "the same program in floating point" : large ? "a tensor that fits in memory" : "tensors of a fixed shape", "%s %u of @%.*s is %.*s%s",
+        const char *accepted = quantized    ? "the same program in floating point"
+                               : large      ? "a tensor that fits in memory"
+                               : t->dynamic ? "tensors of a fixed shape, or jaxpr text: its leading dimension may be left open, f32[n,64]"
+                                            : "tensors of a fixed shape";
+        return kn_source_fail(&h->m->src, f->at, KILN_UNSUPPORTED, "unsupported", accepted, "%s %u of @%.*s is %.*s%s",
                               i < f->nargs ? "argument" : "result", i < f->nargs ? i : i - f->nargs, KN_SPAN_ARG(f->name), KN_SPAN_ARG(t->text),
                               quantized ? "; quantized types are not supported" : t->dynamic ? "; dynamic shapes are not supported" : large ? ", larger than memory" : "");
     }
