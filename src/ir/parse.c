@@ -13,6 +13,7 @@ typedef struct scope {
     kn_arena names_arena;
     KN_VEC(kn_word) names; /* per variable */
     uint32_t *slots, n_slots; /* hash table by name: variable + 1, 0 empty */
+    uint32_t unread, n_unread; /* the latest variable called _, and how many are */
 } scope;
 
 static uint64_t hash(kn_word w)
@@ -44,7 +45,10 @@ static kiln_status declare(kn_parser *p, scope *s, kn_word name, uint32_t var)
             if (!kn_word_is(s->names.v[i], "_")) *slot_of(s, s->names.v[i]) = i + 1;
     }
     KILN_TRY_MEM(p->ctx, kn_push(&s->names_arena, &s->names, name));
-    if (unread) return KILN_OK;
+    if (unread) {
+        s->n_unread++, s->unread = var;
+        return KILN_OK;
+    }
     uint32_t *slot = slot_of(s, name);
     if (*slot) return kn_syntax(p, name.s, "bound-twice", NULL, "variable %.*s is bound twice", (int)name.n, name.s);
     *slot = var + 1;
@@ -55,7 +59,8 @@ static bool is_bound(const scope *s, kn_word name) { return s->n_slots && *slot_
 
 static kiln_status read_variable(kn_parser *p, const scope *s, kn_word name, kn_atom *out)
 {
-    uint32_t var = s->n_slots && !kn_word_is(name, "_") ? *slot_of(s, name) : 0;
+    bool unread = kn_word_is(name, "_"); /* JAX gives back what it calls _ where a caller does not read it: the only one is meant */
+    uint32_t var = unread ? (s->n_unread == 1 ? s->unread + 1 : 0) : s->n_slots ? *slot_of(s, name) : 0;
     if (!var) return kn_syntax(p, name.s, "unbound", NULL, "variable %.*s is not bound", (int)(name.n < 60 ? name.n : 60), name.s);
     *out = var - 1;
     return KILN_OK;

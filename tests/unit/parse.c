@@ -90,6 +90,17 @@ static void refuses(void **state)
     }
 }
 
+/* A body may give back the one variable that is called _; of two, neither is meant. */
+static void unread_results(void **state)
+{
+    static const char one[] = "{ lambda ; a:f64[]. let b:f64[] = jit[name=f jaxpr={ lambda ; c:f64[]. let _:f64[] = sin c in (_,) }] a in (b,) }";
+    static const char two[] = "{ lambda ; a:f64[]. let _:f64[] = sin a; _:f64[] = cos a in (_,) }";
+    kiln_prog *p;
+    kiln_prog_release(must_read(*state, one));
+    assert_int_equal(kiln_prog_parse(*state, two, strlen(two), "t.jaxpr", &p), KILN_INVALID);
+    assert_says(*state, "variable _ is not bound");
+}
+
 /* Trees of operands as JAX's derivatives of scans print them: of one constant, one carry and one array, with or without a tangent. */
 static void scan_trees(void **state)
 {
@@ -387,7 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses),
-        cmocka_unit_test(scan_trees), cmocka_unit_test(cuts),
+        cmocka_unit_test(scan_trees), cmocka_unit_test(unread_results), cmocka_unit_test(cuts),
         cmocka_unit_test(changes),
         cmocka_unit_test(any_blanks),
         cmocka_unit_test(names_like_words),
