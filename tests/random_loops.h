@@ -177,7 +177,7 @@ static void lp_cond(lp *g, rp_body *b)
         branch[k] = KN_JAXPR(rp_finish(r, w, y, nout));
         free(w);
     }
-    kn_param p[] = {KN_TUPLE(n, branch), KN_NONE};
+    kn_param p[] = {KN_TUPLE(n, branch), KN_NONE, KN_NONE};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("cond"), p, in, 1 + nin, out, nout);
     for (uint32_t i = 0; i < nout && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

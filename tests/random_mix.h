@@ -259,7 +259,7 @@ static void mix_cond(rp *r, rp_body *b)
     if (rp_of(b, in[0]).dtype != KILN_I32)
         in[0] = rp_eqn(r, b, "convert_element_type", (kn_param[]){KN_DTYPE(KILN_I32), KN_NONE, KN_BOOL(false)}, in, 1);
     for (uint32_t i = 0; i < n; i++) branch[i] = KN_JAXPR(mix_body(r, b, t, nin, to, nout, rp_below(r, 7)));
-    kn_param p[] = {KN_TUPLE(n, branch), KN_NONE};
+    kn_param p[] = {KN_TUPLE(n, branch), KN_NONE, KN_NONE};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("cond"), p, in, 1 + nin, out, nout);
     for (uint32_t i = 0; i < nout && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

@@ -413,7 +413,7 @@ static void rp_cond(rp *r, rp_body *b)
     r->depth++;
     for (uint32_t i = 0; i < n; i++) branch[i] = i && rp_below(r, 4) == 0 ? branch[0] : KN_JAXPR(rp_branch(r, b, t, nin, to, nout));
     r->depth--;
-    kn_param p[] = {KN_TUPLE(n, branch), KN_NONE};
+    kn_param p[] = {KN_TUPLE(n, branch), KN_NONE, KN_NONE};
     if (r->status == KILN_OK) r->status = kn_build_eqn(&b->b, rp_prim("cond"), p, in, 1 + nin, out, nout);
     for (uint32_t i = 0; i < nout && r->status == KILN_OK; i++) rp_add(b, out[i]);
 }

@@ -250,7 +250,7 @@ static void sm_cond(sm *g, rp_body *b)
     kn_param branch[3];
     for (uint32_t i = 0; i < nout; i++) to[i] = sm_some_type(g);
     for (uint32_t k = 0; k < n; k++) branch[k] = KN_JAXPR(sm_jaxpr(g, b, t, nin, to, nout, rp_below(r, 6), false));
-    sm_emit(g, b, "cond", (kn_param[]){KN_TUPLE(n, branch), KN_NONE}, in, 1 + nin, nout);
+    sm_emit(g, b, "cond", (kn_param[]){KN_TUPLE(n, branch), KN_NONE, KN_NONE}, in, 1 + nin, nout);
 }
 
 static void sm_while(sm *g, rp_body *b)

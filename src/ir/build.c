@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making jaxprs equation by equation; every equation passes its primitive's type rule. */
-#include "array/size.h"
+#include "ir/size.h"
 #include "ir/prim.h"
 
 #include <math.h>
@@ -225,7 +225,8 @@ kiln_status kn_build_finish(kn_build *b, const kn_atom *out, uint32_t nout, cons
     if (nconsts) memcpy(in, b->const_vars.v, nconsts * sizeof *in);
     if (b->args.n) memcpy(in + nconsts, b->args.v, b->args.n * sizeof *in);
     *j = (kn_jaxpr){.vars = b->vars.v, .lits = b->lits.v, .in = in, .consts = b->consts.v, .eqns = b->eqns.v, .out = outs, .written = b->written,
-                    .nvars = b->vars.n, .nlits = b->lits.n, .nin = nin, .nconsts = nconsts, .neqns = b->eqns.n, .nout = nout};
+                    .nvars = b->vars.n, .nlits = b->lits.n, .nin = nin, .nconsts = nconsts, .neqns = b->eqns.n, .nout = nout,
+                    .sized = kn_eqns_use_size(b->eqns.v, b->eqns.n)};
     *result = j;
     return KILN_OK;
 }

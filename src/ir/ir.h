@@ -119,6 +119,7 @@ struct kn_jaxpr {
     const kn_atom *out;
     const kn_written *written;  /* or NULL */
     uint32_t nvars, nlits, nin, nconsts, neqns, nout;
+    bool sized; /* a parameter in it holds a size that is given when it runs (ir/size.h) */
 };
 
 typedef enum kn_level { KN_TRACED, KN_LOWERED } kn_level;

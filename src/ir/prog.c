@@ -98,7 +98,7 @@ uint64_t kiln_prog_n_equations(const kiln_prog *p) { return kn_jaxpr_count(p->ma
 
 kiln_status kn_prog_runnable(kiln_ctx *ctx, const kn_prog *p)
 {
-    if (!kn_prog_open(p) && kn_jaxpr_uses_size(p->main))
+    if (!kn_prog_open(p) && p->main->sized)
         return kn_fail(ctx, KILN_INVALID, "nothing says what n is: no input of the program has a dimension that depends on it");
     if (!p->has_holes) return KILN_OK;
     return kn_fail(ctx, KILN_UNSUPPORTED,

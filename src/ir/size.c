@@ -18,17 +18,17 @@ static bool is_size(int64_t v)
 
 static bool in_param(const kn_param *p)
 {
-    bool found = p->kind == KN_P_INT ? is_size(p->i) : p->kind == KN_P_JAXPR && kn_jaxpr_uses_size(p->jaxpr);
+    bool found = p->kind == KN_P_INT ? is_size(p->i) : p->kind == KN_P_JAXPR && p->jaxpr->sized;
     for (uint32_t i = 0; p->kind == KN_P_INTS && i < p->n; i++) found = found || is_size(p->ints[i]);
     for (uint32_t i = 0; (p->kind == KN_P_TUPLE || p->kind == KN_P_RECORD) && i < p->n; i++) found = found || in_param(&p->items[i]);
     return found;
 }
 
-bool kn_jaxpr_uses_size(const kn_jaxpr *j)
+bool kn_eqns_use_size(const kn_eqn *e, uint32_t n)
 {
     bool found = false;
-    for (uint32_t k = 0; k < j->neqns && !found; k++)
-        for (uint32_t i = 0; i < j->eqns[k].prim->nparams && !found; i++) found = in_param(&j->eqns[k].params[i]);
+    for (uint32_t k = 0; k < n && !found; k++)
+        for (uint32_t i = 0; i < e[k].prim->nparams && !found; i++) found = in_param(&e[k].params[i]);
     return found;
 }
 

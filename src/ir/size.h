@@ -8,8 +8,8 @@
 
 /* Has some input such a size? */
 bool kn_prog_open(const kn_prog *p);
-/* Does some equation have one? */
-bool kn_jaxpr_uses_size(const kn_jaxpr *j);
+/* Does a parameter of one of n equations, or of their bodies, hold one? */
+bool kn_eqns_use_size(const kn_eqn *e, uint32_t n);
 /* The size that the arrays have, one for each input; that of a program without one is 0. Errors: KILN_SHAPE, KILN_DTYPE an input of
  * another type, or of another size than those before. `who` begins the message. */
 kiln_status kn_prog_size_of(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in, const char *who, int64_t *n);

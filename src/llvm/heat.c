@@ -61,5 +61,7 @@ void kn_emit_heat(kn_emit *e)
         e->entry_hot = e->entry_hot || (hot && kn_emit_stays(e->l, b->inst.v[all[i].at]));
     }
     uint32_t cold = smooth(e, b, e->entry_hot);
+    for (uint32_t i = n; i-- > 0;) /* constants go with what follows */
+        if (kn_emit_weight(e->l, b->inst.v[i]) == 0) e->hot[i] = i + 1 < n ? e->hot[i + 1] : e->entry_hot;
     e->two_levels = cold >= WORTH_TWO && whole > cold;
 }

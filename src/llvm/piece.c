@@ -365,7 +365,9 @@ static void emit_nest(pieces *s, uint32_t i)
 
 static void inline_or_cut(pieces *s, uint32_t from, uint32_t to, uint32_t weight, uint32_t total)
 {
-    bool one = to - from == 1 && weight > total / 2; /* whose inside is cut instead */
+    uint32_t statements = 0;
+    for (uint32_t i = from; i < to; i++) statements += s->weight[i] > 0;
+    bool one = statements == 1 && weight > total / 2; /* whose inside is cut instead */
     bool other = weight && elsewhere(s, from);
     if (other || (total >= LONG && weight >= PIECE / 4 && !one)) cut_off(s, from, to);
     else kn_emit_statements(s->e, s->b, from, to);

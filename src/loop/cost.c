@@ -46,3 +46,14 @@ double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b)
     for (uint32_t i = 0; i < b->inst.n; i++) sum += kn_loops_cost(l, b->inst.v[i]);
     return sum;
 }
+
+uint64_t kn_loops_statements(const kn_loops *l, const kn_lblock *b)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < b->inst.n; i++) {
+        const kn_linst *in = &l->inst.v[b->inst.v[i]];
+        n += in->op != KN_L_CONST;
+        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) n += kn_loops_statements(l, &in->region->blocks[k]);
+    }
+    return n;
+}

@@ -7,5 +7,7 @@
 
 double kn_loops_cost(const kn_loops *l, kn_lv stmt);
 double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b);
+/* How many statements there are in a block and inside it; constants are none. */
+uint64_t kn_loops_statements(const kn_loops *l, const kn_lblock *b);
 
 #endif

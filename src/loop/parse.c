@@ -744,6 +744,9 @@ static kiln_status header(parser *p)
         } else if (is(p, "counts")) {
             KILN_TRY(next(p));
             for (int i = 0; i < 4; i++) KILN_TRY(small(p, "a count", counts[i]));
+        } else if (is(p, "epilogues")) {
+            KILN_TRY(next(p));
+            KILN_TRY(small(p, "a count", &l->epilogues));
         } else if (is(p, "scope") || is(p, "file")) {
             bool scope = is(p, "scope");
             KILN_TRY(next(p));

@@ -322,7 +322,7 @@ static void header(printer *p)
     kn_text_add(&p->t, l->ticks ? " ticks\n" : "\n");
     kn_text_printf(&p->t, "counts %u %u %u %u # nests, time loops, copies, exit copies\n", l->nests, l->time_loops, l->copies,
                    l->exit_copies);
-    if (l->epilogues) kn_text_printf(&p->t, "# epilogues %u: products that are stored only as what is made of them\n", l->epilogues);
+    if (l->epilogues) kn_text_printf(&p->t, "epilogues %u # products that are stored only as what is made of them\n", l->epilogues);
     calls_out(p);
     for (uint32_t i = 0; i < l->n_scopes; i++) {
         kn_text_add(&p->t, "scope ");

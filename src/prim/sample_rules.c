@@ -3,6 +3,8 @@
 #include "prim/common.h"
 #include "prim/sample.h"
 
+#include "prims.gen.h"
+
 static bool is(const kn_sample *s, const char *name) { return strcmp(s->prim->name, name) == 0; }
 
 static const char *kinds_of(const kn_sample *s)
@@ -202,11 +204,12 @@ kiln_status kn_sample_empty(kn_sample *s)
     return kn_sample_emit(s, scalar ? (kn_param[]){KN_DTYPE(d), KN_NONE} : (kn_param[]){KN_DTYPE(d), KN_NONE, KN_INTS(rank, dims)}, NULL, 0, 1);
 }
 
+/* Tokens are made, not inputs: they are no numbers. */
 kiln_status kn_sample_token(kn_sample *s)
 {
     kn_atom x[3];
     uint32_t n = s->prim->nin == KN_VARIADIC ? (uint32_t)kn_sample_between(s, 0, 3) : s->prim->nin;
-    for (uint32_t k = 0; k < n; k++) KILN_TRY(kn_sample_input(s, KILN_SCALAR(KILN_TOKEN), &x[k]));
+    for (uint32_t k = 0; k < n; k++) KILN_TRY(kn_build_eqn(&s->b, &kn_prim_create_token, NULL, NULL, 0, &x[k], 1));
     return kn_sample_emit(s, NULL, x, n, 1);
 }
 

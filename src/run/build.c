@@ -30,7 +30,7 @@ int kn_tier_of(const kn_loops *l)
 {
     double c = kn_loops_cost_of_block(l, &l->top);
     if (l->sized) return 2; /* the same code for all sizes */
-    return c > worth_it && c > least_trips * (double)l->inst.n ? 2 : 0;
+    return c > worth_it && c > least_trips * (double)kn_loops_statements(l, &l->top) ? 2 : 0;
 }
 
 /* ---- code generation ---- */

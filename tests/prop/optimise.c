@@ -14,7 +14,8 @@ static bool same_elements(const kiln_array *a, const kiln_array *b)
 {
     kiln_dtype d = a->type.dtype;
     kiln_type t = b->type;
-    if (d == KILN_KEY && t.dtype == KILN_U64) t.dtype = KILN_KEY; /* lowering leaves a key's bits */
+    if (d == KILN_KEY && t.dtype == KILN_U64) t.dtype = d; /* lowering leaves a key's bits .. */
+    if (d == KILN_TOKEN && t.dtype == KILN_U8) t.dtype = d; /* .. and a token's byte */
     if (!kiln_type_equal(a->type, t)) return false;
     if (kiln_dtype_kind(d) != 'f') return memcmp(a->data, b->data, a->bytes) == 0;
     for (int64_t k = 0; k < kiln_type_size(a->type); k++) {

@@ -79,7 +79,7 @@ static const kn_jaxpr *adding(kiln_ctx *ctx, kn_prog *p, kiln_array **c, uint32_
         x = eqn(&b, "add", NULL, (kn_atom[]){x, k}, 2);
     }
     if (inner) {
-        kn_param branch[] = {KN_JAXPR(inner), KN_JAXPR(inner)}, params[] = {KN_TUPLE(2, branch), KN_NONE};
+        kn_param branch[] = {KN_JAXPR(inner), KN_JAXPR(inner)}, params[] = {KN_TUPLE(2, branch), KN_NONE, KN_NONE};
         kn_atom y[2];
         assert_ok(ctx, kn_build_eqn(&b, prim("cond"), params, (kn_atom[]){i, i, x}, 3, y, 2));
         x = y[1];
