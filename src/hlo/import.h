@@ -143,6 +143,10 @@ kiln_status kn_hset_flat(kn_himport *h, const kn_mop *o, const kn_atom *atoms, u
 /* Does a body of two scalars apply one primitive to them? Gives it, or NULL; *swapped: the second argument comes first. */
 const kn_prim *kn_hcombiner(const kn_jaxpr *j, bool *swapped);
 
+/* ---- import_log_sum.c ---- */
+/* Is the body of two scalars the log of the sum of exponentials, as JAX writes it? */
+kiln_status kn_hlog_sum(kn_himport *h, const kn_jaxpr *body, bool *is);
+
 /* ---- import_call.c ---- */
 kiln_status kn_himport_op(kn_himport *h, const kn_mop *o);
 /* The function that an attribute of `o` names, as a body; made once. */

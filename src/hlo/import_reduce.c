@@ -8,6 +8,8 @@
 #include "prim/control.h"
 #include "rt/reduce.h"
 
+#include <math.h>
+
 /* The regions of an operation as bodies, and what they capture as leading operands. */
 static kiln_status body_with_captures(kn_himport *h, const kn_mop *o, uint32_t region, const kn_jaxpr **body, kn_hatoms *in)
 {
@@ -173,6 +175,22 @@ static kiln_status simple_window(kn_himport *h, const kn_mop *o, kn_sop op, cons
     return KILN_OK;
 }
 
+/* A running log of the sum of exponentials, which starts from the log of zero. */
+static kiln_status log_sum_window(kn_himport *h, const kn_mop *o, const kn_jaxpr *body, const window *w, const kn_atom *in, const kn_prim **made, kn_atom *y)
+{
+    int64_t axis;
+    bool reverse, known;
+    kiln_dtype d;
+    kn_scalar v;
+    kiln_type t = kn_htype(h, in[0]);
+    if (!cumulative(w, t, &axis, &reverse) || !kn_hknown(h, in[1], &d, &v) || d != t.dtype) return KILN_OK;
+    KILN_TRY(kn_hlog_sum(h, body, &known));
+    kn_scalar zero = kiln_dtype_kind(d) == 'c' ? (kn_scalar){.c = {-(double)INFINITY, 0}} : (kn_scalar){.f = -(double)INFINITY};
+    if (!known || !kn_scalar_same(d, v, zero)) return KILN_OK;
+    *made = &kn_prim_cumlogsumexp;
+    return kn_heqn1(h, o, *made, (kn_param[]){KN_INT(axis), KN_BOOL(reverse)}, in, 1, y);
+}
+
 static kiln_status reduce_window(kn_himport *h, const kn_mop *o, const kn_himporter *row)
 {
     const kn_jaxpr *body;
@@ -190,6 +208,7 @@ static kiln_status reduce_window(kn_himport *h, const kn_mop *o, const kn_himpor
     KILN_TRY_MEM(h->ctx, out);
     if (combiner && combiner->scalar_op && starts_as(h, in.v[1], (kn_sop)combiner->scalar_op))
         KILN_TRY(simple_window(h, o, (kn_sop)combiner->scalar_op, &w, in.v[0], &made, out));
+    if (!made && consts == 0 && n == 1) KILN_TRY(log_sum_window(h, o, body, &w, in.v, &made, out));
     if (made) KILN_TRY(kn_hwrote_first(h, in.v[1]));
     if (!made) {
         kn_param params[] = {KN_INTS(w.rank, w.base), KN_NONE, KN_JAXPR(body), count_param(consts), KN_TUPLE(w.rank, w.pairs),

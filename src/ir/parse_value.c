@@ -290,6 +290,27 @@ static kiln_status read_reference(kn_parser *p, kn_arena *arena, uint32_t depth,
     return kn_parse_reference(p, w, w.s, &out->jaxpr);
 }
 
+static const char class_head[] = "<class '";
+static bool class_follows(const kn_parser *p)
+{
+    return (size_t)(p->end - p->c.at) >= sizeof class_head && memcmp(p->c.at, class_head, sizeof class_head - 1) == 0;
+}
+
+/* An element type as Python shows the class of its scalars: <class 'jax.numpy.float32'>, <class 'numpy.int64'>. */
+static kiln_status read_class(kn_parser *p, kn_param *out)
+{
+    const char *start = p->c.at, *s = start + sizeof class_head - 1, *q = s, *name;
+    kiln_dtype d;
+    while (q < p->end && *q != '\'' && *q != '\n') q++;
+    for (name = q; name > s && name[-1] != '.';) name--;
+    bool closed = p->end - q >= 2 && memcmp(q, "'>", 2) == 0;
+    if (!closed || !kiln_dtype_from_name(name, (size_t)(q - name), &d))
+        return kn_syntax(p, start, "syntax", "float32, int64, <class 'jax.numpy.float32'>, ...", "no element type '%.*s'", (int)(q - start), start);
+    *out = KN_DTYPE(d);
+    p->c.at = q + 2;
+    return KILN_OK;
+}
+
 static kiln_status read_word(kn_parser *p, kn_arena *arena, kn_param_kind kind, uint32_t depth, kn_param *out)
 {
     kn_word w = kn_peek_name(p);
@@ -336,6 +357,7 @@ static kiln_status read_value(kn_parser *p, kn_arena *arena, kn_param_kind kind,
     }
     if (read_number(p, kind, out)) return KILN_OK;
     if (take_numpy_int(p, &i)) return *out = KN_INT(i), KILN_OK;
+    if (kind == KN_P_DTYPE && class_follows(p)) return read_class(p, out);
     return read_word(p, arena, kind, depth, out);
 }
 

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#define PI 3.14159265358979323846
+
 static kn_atom move_axis(kn_low *l, kn_atom x, uint32_t rank, uint32_t from, uint32_t to)
 {
     int64_t p[KN_MAX_RANK];
@@ -90,7 +92,7 @@ static kiln_status type_cumlogsumexp(kn_typing *t)
     bool reverse;
     KILN_TRY(kn_typing_axis(t, CUM_AXIS, t->in[0].rank, &axis));
     KILN_TRY(kn_typing_bool(t, CUM_REVERSE, &reverse));
-    return kn_type_same_float(t);
+    return kn_type_same_fc(t);
 }
 
 /* log(exp(a) + exp(b)) = max + log1p(exp(-|a - b|)); equal infinities are their own sum. */
@@ -101,13 +103,32 @@ static kn_atom log_add(kn_low *l, kn_atom a, kn_atom b)
     return kn_low_select(l, kn_low2(l, &kn_prim_ne, apart, apart), kn_low2(l, &kn_prim_add, a, b), sum);
 }
 
+/* The angle in [-pi, pi) that differs from that of z by full turns. */
+static kn_atom principal(kn_low *l, kn_atom z)
+{
+    if (l->status != KILN_OK) return 0;
+    kiln_dtype d = kn_build_type(l->b, z).dtype == KILN_C64 ? KILN_F32 : KILN_F64;
+    kn_atom half = kn_low_num(l, d, PI), turn = kn_low_num(l, d, 2 * PI), zero = kn_low_num(l, d, 0);
+    kn_atom rest = kn_low2(l, &kn_prim_rem, kn_low2(l, &kn_prim_add, kn_low1(l, &kn_prim_imag, z), half), turn);
+    rest = kn_low_select(l, kn_low2(l, &kn_prim_lt, rest, zero), kn_low2(l, &kn_prim_add, rest, turn), rest);
+    return kn_low2(l, &kn_prim_complex, kn_low1(l, &kn_prim_real, z), kn_low2(l, &kn_prim_sub, rest, half));
+}
+
+/* The same of complex numbers, with the one of the greater real part for max. */
+static kn_atom complex_log_add(kn_low *l, kn_atom a, kn_atom b)
+{
+    kn_atom top = kn_low2(l, &kn_prim_max, a, b), apart = kn_low2(l, &kn_prim_sub, kn_low2(l, &kn_prim_add, a, b), kn_low2(l, &kn_prim_add, top, top));
+    return principal(l, kn_low2(l, &kn_prim_add, top, kn_low1(l, &kn_prim_log1p, kn_low1(l, &kn_prim_exp, apart))));
+}
+
 static kiln_status lower_cumlogsumexp(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
 {
     (void)r;
     kn_low l = {b, KILN_OK};
     kiln_dtype d = kn_in_type(j, e, 0).dtype;
-    kn_atom wide = kn_low_convert(&l, x[0], d == KILN_F16 || d == KILN_BF16 ? KILN_F32 : d);
-    y[0] = kn_low_convert(&l, kn_low_running(&l, wide, (uint32_t)e->params[CUM_AXIS].i, e->params[CUM_REVERSE].b, log_add), d);
+    bool complex = kiln_dtype_kind(d) == 'c';
+    kn_atom wide = complex ? principal(&l, x[0]) : kn_low_convert(&l, x[0], d == KILN_F16 || d == KILN_BF16 ? KILN_F32 : d);
+    y[0] = kn_low_convert(&l, kn_low_running(&l, wide, (uint32_t)e->params[CUM_AXIS].i, e->params[CUM_REVERSE].b, complex ? complex_log_add : log_add), d);
     return l.status;
 }
 
@@ -136,5 +157,6 @@ KILN_PRIM(cumlogsumexp) = {
     .lower = lower_cumlogsumexp,
     .batch = kn_batch_dimensions,
     .sample = kn_sample_cumulative,
-    .doc = "Running log of the sum of exponentials along `axis`, from its end when `reverse`; 16-bit floats are summed in f32.",
+    .doc = "Running log of the sum of exponentials along `axis`, from its end when `reverse`; 16-bit floats are summed in f32, "
+           "angles of complex results are in [-pi, pi).",
 };

@@ -413,7 +413,7 @@ kiln_status kn_sample_cumulative(kn_sample *s)
     kiln_type t = {.rank = (uint32_t)kn_sample_between(s, 1, 3), .dims = dims};
     kn_atom x;
     s->tame = kn_sample_below(s, 4) != 0;
-    KILN_TRY(kn_sample_dtype(s, s->prim->scalar_op ? "iufc" : "f", &t.dtype));
+    KILN_TRY(kn_sample_dtype(s, s->prim->scalar_op ? "iufc" : "fc", &t.dtype));
     kn_sample_shape(s, t.rank, dims);
     KILN_TRY(kn_sample_input(s, t, &x));
     return kn_sample_emit(s, (kn_param[]){KN_INT(kn_sample_below(s, t.rank)), KN_BOOL(kn_sample_below(s, 2) != 0)}, &x, 1, 1);

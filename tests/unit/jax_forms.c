@@ -196,10 +196,95 @@ static void reflections(void **state)
     kiln_prog_release(p);
 }
 
+/* Also where other angles add up to more than a turn, and where nothing came before. */
+static void complex_log_sums(void **state)
+{
+    static const char text[] = "{ lambda ; a:c128[3]. let\n    b:c128[3] = cumlogsumexp[axis=0 reverse=False] a\n  in (b,) }\n";
+    CHECK(text, NULL, LIST("c128[3]:1+1j,2-1j,3+4j"),
+          LIST("c128[3]: (1+1j) (1.9063238361688761-0.6238286306222882j) (3.0258019593999372-1.951992980029321j)"));
+    CHECK(text, NULL, LIST("c128[3]:100+10j,1,0"),
+          LIST("c128[3]: (100-2.5663706143591725j) (100-2.5663706143591725j) (100-2.5663706143591725j)"));
+    CHECK(text, NULL, LIST("c128[3]:-inf,0,1"), LIST("c128[3]: (-inf+0j) 0j (1.3132616875182228+0j)"));
+    CHECK(text, "jvp", LIST("c128[3]:1+1j,2-1j,3+4j", "c128[3]:1+.5j,2,1j"),
+          LIST("c128[3]: (1+1j) (1.9063238361688761-0.6238286306222882j) (3.0258019593999372-1.951992980029321j)",
+               "c128[3]: (1+0.5j) (1.819696011131409-0.4141463881676327j) (0.5908491652855044+1.4657250977135254j)"));
+    CHECK(text, "vjp", LIST("c128[3]:1+1j,2-1j,3+4j", "c128[3]:1+.5j,2,1j"),
+          LIST("c128[3]: (0.9323128938024816+1.1773528452140758j) (1.7507990451284283-0.5989204821170839j) (0.3168880610690902+0.9215676369030079j)"));
+}
+
+/* JAX's StableHLO of them is a window as long as its dimension, whose padding must not enter: the log of zero twice is no number. */
+static void log_sum_windows(void **state)
+{
+    static const char text[] =
+        "func.func @main(%a: tensor<3xcomplex<f64>>) -> tensor<3xcomplex<f64>> {\n"
+        "  %i = stablehlo.constant dense<(0xFFF0000000000000,0.0)> : tensor<complex<f64>>\n"
+        "  %r = \"stablehlo.reduce_window\"(%a, %i) <{padding = dense<[[2, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 3>}> ({\n"
+        "  ^bb0(%x: tensor<complex<f64>>, %y: tensor<complex<f64>>):\n"
+        "    %1 = stablehlo.real %x : (tensor<complex<f64>>) -> tensor<f64>\n"
+        "    %2 = stablehlo.real %y : (tensor<complex<f64>>) -> tensor<f64>\n"
+        "    %3 = stablehlo.compare EQ, %1, %2, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>\n"
+        "    %4 = stablehlo.compare GT, %1, %2, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>\n"
+        "    %5 = stablehlo.imag %x : (tensor<complex<f64>>) -> tensor<f64>\n"
+        "    %6 = stablehlo.imag %y : (tensor<complex<f64>>) -> tensor<f64>\n"
+        "    %7 = stablehlo.compare GT, %5, %6, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>\n"
+        "    %8 = stablehlo.select %3, %7, %4 : tensor<i1>, tensor<i1>\n"
+        "    %9 = stablehlo.select %8, %x, %y : tensor<i1>, tensor<complex<f64>>\n"
+        "    %10 = stablehlo.add %x, %y : tensor<complex<f64>>\n"
+        "    %c0 = stablehlo.constant dense<(2.0,0.0)> : tensor<complex<f64>>\n"
+        "    %11 = stablehlo.multiply %9, %c0 : tensor<complex<f64>>\n"
+        "    %12 = stablehlo.subtract %10, %11 : tensor<complex<f64>>\n"
+        "    %13 = stablehlo.exponential %12 : tensor<complex<f64>>\n"
+        "    %14 = stablehlo.log_plus_one %13 : tensor<complex<f64>>\n"
+        "    %15 = stablehlo.add %9, %14 : tensor<complex<f64>>\n"
+        "    %16 = stablehlo.real %15 : (tensor<complex<f64>>) -> tensor<f64>\n"
+        "    %17 = stablehlo.imag %15 : (tensor<complex<f64>>) -> tensor<f64>\n"
+        "    %pi = stablehlo.constant dense<3.1415926535897931> : tensor<f64>\n"
+        "    %18 = stablehlo.add %17, %pi : tensor<f64>\n"
+        "    %turn = stablehlo.constant dense<6.2831853071795862> : tensor<f64>\n"
+        "    %19 = stablehlo.remainder %18, %turn : tensor<f64>\n"
+        "    %zero = stablehlo.constant dense<0.0> : tensor<f64>\n"
+        "    %20 = stablehlo.compare LT, %19, %zero, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>\n"
+        "    %21 = stablehlo.add %19, %turn : tensor<f64>\n"
+        "    %22 = stablehlo.select %20, %21, %19 : tensor<i1>, tensor<f64>\n"
+        "    %23 = stablehlo.subtract %22, %pi : tensor<f64>\n"
+        "    %24 = stablehlo.complex %16, %23 : tensor<complex<f64>>\n"
+        "    stablehlo.return %24 : tensor<complex<f64>>\n"
+        "  }) : (tensor<3xcomplex<f64>>, tensor<complex<f64>>) -> tensor<3xcomplex<f64>>\n"
+        "  return %r : tensor<3xcomplex<f64>>\n"
+        "}\n";
+    kiln_prog *p = parse(*state, text);
+    char *s;
+    size_t n;
+    assert_ok(*state, kiln_prog_print(*state, p, 80, &s, &n));
+    assert_string_equal(s, "{ lambda ; a:c128[3]. let\n    b:c128[3] = cumlogsumexp[axis=0 reverse=False] a\n  in (b,) }\n");
+    kiln_text_free(*state, s, n);
+    kiln_prog_release(p);
+}
+
+/* An element type as the class that a program of Python names. */
+static void classes(void **state)
+{
+    static const char *const good[] = {"<class 'jax.numpy.float32'>", "<class 'numpy.float32'>", "float32"}, *const bad[] = {"<class 'jax.numpy.quad'>", "<class 'float32'", "<class '"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[ROOM], *s;
+        size_t n;
+        snprintf(text, sizeof text, "{ lambda ; . let\n    a:f32[2] = empty[\n      dtype=%s\n      out_sharding=None\n      shape=(2,)\n    ] \n  in (a,) }\n", good[i]);
+        kiln_prog *p = parse(*state, text);
+        assert_ok(*state, kiln_prog_print(*state, p, 80, &s, &n));
+        assert_non_null(strstr(s, "empty[dtype=float32 "));
+        kiln_text_free(*state, s, n);
+        kiln_prog_release(p);
+        snprintf(text, sizeof text, "{ lambda ; . let\n    a:f32[2] = empty[dtype=%s shape=(2,)] \n  in (a,) }\n", bad[i]);
+        assert_int_equal(kiln_prog_parse(*state, text, strlen(text), "text", &p), KILN_INVALID);
+        assert_non_null(strstr(kiln_ctx_error(*state)->message, "no element type"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(while_of_lanes), cmocka_unit_test(branches_by_platform), cmocka_unit_test(powers_of_two),
                                        cmocka_unit_test(places), cmocka_unit_test(complex_extremes), cmocka_unit_test(wide_choice),
-                                       cmocka_unit_test(eigenvectors), cmocka_unit_test(reflections)};
+                                       cmocka_unit_test(eigenvectors), cmocka_unit_test(reflections),
+                                       cmocka_unit_test(complex_log_sums), cmocka_unit_test(log_sum_windows), cmocka_unit_test(classes)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
