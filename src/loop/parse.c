@@ -732,8 +732,8 @@ static kiln_status header(parser *p)
         if (is(p, "ticks")) {
             l->ticks = true;
             KILN_TRY(next(p));
-        } else if (is(p, "inputs") || is(p, "outputs") || is(p, "constants")) {
-            uint32_t *n = is(p, "inputs") ? &l->n_inputs : is(p, "outputs") ? &l->n_outputs : &l->n_consts;
+        } else if (is(p, "inputs") || is(p, "outputs") || is(p, "constants") || is(p, "epilogues")) {
+            uint32_t *n = is(p, "inputs") ? &l->n_inputs : is(p, "outputs") ? &l->n_outputs : is(p, "constants") ? &l->n_consts : &l->epilogues;
             KILN_TRY(next(p));
             KILN_TRY(small(p, "a number", n));
         } else if (is(p, "scratch") || is(p, "part")) {
@@ -744,9 +744,6 @@ static kiln_status header(parser *p)
         } else if (is(p, "counts")) {
             KILN_TRY(next(p));
             for (int i = 0; i < 4; i++) KILN_TRY(small(p, "a count", counts[i]));
-        } else if (is(p, "epilogues")) {
-            KILN_TRY(next(p));
-            KILN_TRY(small(p, "a count", &l->epilogues));
         } else if (is(p, "scope") || is(p, "file")) {
             bool scope = is(p, "scope");
             KILN_TRY(next(p));
