@@ -43,7 +43,7 @@ static void prune_block(kn_loops *l, kn_lblock *b, uint32_t *uses)
         for (uint32_t k = in->region ? in->region->nblocks : 0; k-- > 0;) prune_block(l, &in->region->blocks[k], uses);
         b->inst.v[--to] = v;
     }
-    memmove(b->inst.v, b->inst.v + to, (b->inst.n - to) * sizeof *b->inst.v);
+    if (to) memmove(b->inst.v, b->inst.v + to, (b->inst.n - to) * sizeof *b->inst.v);
     b->inst.n -= to;
 }
 

@@ -11,7 +11,7 @@ enum { KN_SAMPLE_INPUTS = 16 };
 typedef struct kn_sample_opts {
     uint64_t seed;
     int64_t length;  /* size of the longest dimension; 0 and 1 are good sizes */
-    uint32_t dtypes; /* set of 1u << dtype to draw from; 0: f32 f64 i32 i64 bool */
+    uint64_t dtypes; /* set of 1u << dtype to draw from; 0: f32 f64 i32 i64 bool */
 } kn_sample_opts;
 
 /* A program of one equation (bodies have more) and its inputs, which the caller releases as the program. KILN_UNSUPPORTED:
@@ -26,7 +26,7 @@ struct kn_sample {
     kn_build b;
     uint64_t state;
     int64_t length;
-    uint32_t dtypes;
+    uint64_t dtypes;
     bool tame; /* floats stay finite when summed and multiplied a little, so that the order of sums shows */
     kiln_array *in[KN_SAMPLE_INPUTS];
     uint32_t nin;

@@ -134,7 +134,7 @@ static kiln_status by_trips(const kn_spreading *c, loop *l)
 static kiln_status by_growth(const kn_spreading *c, loop *l)
 {
     const kn_scan_parts *p = &l->p;
-    bool grew = true, any;
+    bool grew = true, any = false;
     for (uint32_t i = p->consts + p->carries; i < c->e->nin; i++) {
         kiln_type t = kn_in_type(c->j, c->e, i), row = {t.dtype, t.rank - 1, t.rank > 1 ? t.dims + 1 : NULL};
         int64_t n = kiln_type_size(row);
@@ -233,7 +233,7 @@ static kiln_status through_cond(const kn_spreading *c)
         int64_t k = kn_index_value(c->in[0].known);
         only = k < 0 ? 0 : k >= n ? n - 1 : (uint32_t)k;
     }
-    bool first = true, grew;
+    bool first = true, grew = false;
     for (uint32_t k = 0; k < n; k++) {
         if (only != n && k != only) continue;
         KILN_TRY(kn_walk_body(c->w, c->room, kn_cond_branch(c->e, k), c->in + 1, first ? c->out : y));
