@@ -175,7 +175,7 @@ static kiln_status simple_window(kn_himport *h, const kn_mop *o, kn_sop op, cons
     return KILN_OK;
 }
 
-/* A running log of the sum of exponentials, which starts from the log of zero. */
+/* A running log of the sum of exponentials of complex numbers, which starts from the log of zero: padding, which takes part, would be NaN. */
 static kiln_status log_sum_window(kn_himport *h, const kn_mop *o, const kn_jaxpr *body, const window *w, const kn_atom *in, const kn_prim **made, kn_atom *y)
 {
     int64_t axis;
@@ -185,7 +185,7 @@ static kiln_status log_sum_window(kn_himport *h, const kn_mop *o, const kn_jaxpr
     kiln_type t = kn_htype(h, in[0]);
     if (!cumulative(w, t, &axis, &reverse) || !kn_hknown(h, in[1], &d, &v) || d != t.dtype) return KILN_OK;
     KILN_TRY(kn_hlog_sum(h, body, &known));
-    kn_scalar zero = kiln_dtype_kind(d) == 'c' ? (kn_scalar){.c = {-(double)INFINITY, 0}} : (kn_scalar){.f = -(double)INFINITY};
+    kn_scalar zero = {.c = {-(double)INFINITY, 0}};
     if (!known || !kn_scalar_same(d, v, zero)) return KILN_OK;
     *made = &kn_prim_cumlogsumexp;
     return kn_heqn1(h, o, *made, (kn_param[]){KN_INT(axis), KN_BOOL(reverse)}, in, 1, y);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level 2: what runs for a few per cent of a call is made at level 0, whatever its length, as code that is made well takes three times as
- * long to make. Statements of the program are cold from the cheapest one on, as long as all that is cold costs little of the whole. The
+ * long to make. Statements of the program are cold from the cheapest one on, as long as all that is cold costs little of the whole, and none
+ * of their instructions runs often in a call: costs are rough, and what they miss then weighs little against a compile. The
  * entry is of the heat of what has to stand in it; runs of statements of the other heat are functions. The values do not change. */
 #include "llvm/emit.h"
 
 #include <stdlib.h>
 
-/* Of the cost of a call for what is cold; statements: of a cold stretch that is worth a function, of all that make two levels worth it. */
+/* Of the cost of a call for what is cold; statements: of a cold stretch that is worth a function, of all that make two levels worth it; how
+ * often a cold one runs in a call. */
 static const double cold_share = 1.0 / 32;
-enum { WORTH_ONE = 24, WORTH_TWO = 48 };
+enum { WORTH_ONE = 24, WORTH_TWO = 48, MOST_RUNS = 1000 };
 
 typedef struct warm {
     double cost;
@@ -49,14 +51,14 @@ void kn_emit_heat(kn_emit *e)
     if (!all || !e->hot) return;
     for (uint32_t i = 0; i < n; i++) {
         kn_lv v = b->inst.v[i];
-        all[i] = (warm){e->o->cost(e->l, v), i, kn_emit_weight(e->l, v)};
-        cost += all[i].cost, whole += all[i].weight;
+        all[i] = (warm){e->o->cost(e->l, v, true), i, kn_emit_weight(e->l, v)};
+        cost += e->o->cost(e->l, v, false), whole += all[i].weight;
     }
     qsort(all, n, sizeof *all, by_cost);
     e->entry_hot = false;
     for (uint32_t i = 0; i < n; i++) {
         sum += all[i].cost;
-        bool hot = sum > cost * cold_share && all[i].weight;
+        bool hot = all[i].weight && (sum > cost * cold_share || all[i].cost > MOST_RUNS * all[i].weight);
         e->hot[all[i].at] = hot;
         e->entry_hot = e->entry_hot || (hot && kn_emit_stays(e->l, b->inst.v[all[i].at]));
     }

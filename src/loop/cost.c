@@ -26,24 +26,24 @@ static double trips(const kn_loops *l, const kn_linst *in)
     return n / (r->width ? r->width : 1) + 1;
 }
 
-double kn_loops_cost(const kn_loops *l, kn_lv stmt)
+double kn_loops_cost(const kn_loops *l, kn_lv stmt, bool quick)
 {
     const kn_linst *in = &l->inst.v[stmt];
     if (in->op == KN_L_CONST) return 0;
     double one = in->op == KN_L_CALL ? routine_cost : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
     if (!in->region) return one;
-    for (uint32_t k = 0; k < in->region->nblocks; k++) one += kn_loops_cost_of_block(l, &in->region->blocks[k]);
-    bool tile = in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
+    bool tile = quick && in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
+    for (uint32_t k = 0; k < in->region->nblocks; k++) one += kn_loops_cost_of_block(l, &in->region->blocks[k], quick && !tile);
     double whole = one * trips(l, in) * (tile ? tile_gain : 1);
     /* Loops that may be split have been weighed, with the lengths of loops inside that depend on theirs. */
     double weighed = in->region->cost ? (double)in->region->cost * trips(l, in) * (in->region->width ? in->region->width : 1) : 0;
     return weighed > whole ? weighed : whole;
 }
 
-double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b)
+double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b, bool quick)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < b->inst.n; i++) sum += kn_loops_cost(l, b->inst.v[i]);
+    for (uint32_t i = 0; i < b->inst.n; i++) sum += kn_loops_cost(l, b->inst.v[i], quick);
     return sum;
 }
 

@@ -5,8 +5,9 @@
 
 #include "loop/loop.h"
 
-double kn_loops_cost(const kn_loops *l, kn_lv stmt);
-double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b);
+/* quick: as level 0 makes them, where what an inner loop carries goes through memory. */
+double kn_loops_cost(const kn_loops *l, kn_lv stmt, bool quick);
+double kn_loops_cost_of_block(const kn_loops *l, const kn_lblock *b, bool quick);
 /* How many statements there are in a block and inside it; constants are none. */
 uint64_t kn_loops_statements(const kn_loops *l, const kn_lblock *b);
 

@@ -536,6 +536,7 @@ static void try_loop(splitter *s, kn_lv v, double cost, kn_lblock *instead)
     if (inner) independent(s, in); /* its accesses again */
     take_parts(s, trips, more);
     if (more) flatten(s, v, inner, instead);
+    trips = trips_of(s, r); /* of both, where they have become one */
     if (is_open(s, trips)) {
         s->usual = USUAL;
         cost = cost_of(s, inst(s, v), 0);

@@ -28,7 +28,7 @@ static const double worth_it = 50000, least_trips = 20;
 
 int kn_tier_of(const kn_loops *l)
 {
-    double c = kn_loops_cost_of_block(l, &l->top);
+    double c = kn_loops_cost_of_block(l, &l->top, true);
     if (l->sized) return 2; /* the same code for all sizes */
     return c > worth_it && c > least_trips * (double)kn_loops_statements(l, &l->top) ? 2 : 0;
 }

@@ -15,7 +15,7 @@ typedef struct kn_codegen_options {
     const char *target; /* base/cpu.h */
     int tier;           /* 0 or 2 */
     bool want_ir, want_asm;
-    double (*cost)(const kn_loops *l, kn_lv stmt); /* loop/cost.h */
+    double (*cost)(const kn_loops *l, kn_lv stmt, bool quick); /* loop/cost.h */
     /* Index into the call table of function `op` on `lanes` elements of dtype, or -1; and the lane counts that exist, widest
      * first, 0 at the end. */
     int (*table_index)(kn_sop op, kiln_dtype dtype, unsigned lanes);
