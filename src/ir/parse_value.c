@@ -41,6 +41,9 @@ kiln_status kn_parse_type(kn_parser *p, kn_arena *arena, kiln_type *out)
     w.n = (size_t)(p->c.at - w.s);
     if (!kiln_dtype_from_name(w.s, w.n, &out->dtype)) {
         static const char accepted[] = "bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128, key<fry>";
+        if (w.n > 5 && memcmp(w.s, "key<", 4) == 0)
+            return kn_syntax(p, start, "unsupported", "key<fry>, of jax.random.key(seed, impl='threefry2x32')", "keys of the generator '%.*s' are not read",
+                             (int)(w.n - 5), w.s + 4);
         if (kn_word_is(w, "Ref")) return kn_syntax(p, start, "unsupported", accepted, "values of type %.*s are not read", (int)w.n, w.s);
         return kn_syntax(p, start, "syntax", accepted, w.n ? "no element type '%.*s'" : "an element type is missing%.*s", w.n < 40 ? (int)w.n : 40, w.s);
     }

@@ -181,6 +181,29 @@ KILN_PRIM(random_unwrap) = {
     .doc = "The pairs of words of keys.",
 };
 
+static kiln_status type_clone(kn_typing *t)
+{
+    KILN_TRY(key_operand(t));
+    return longer(t, KILN_KEY, NULL, 0);
+}
+static kiln_status lower_clone(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r, (void)b, (void)j, (void)e;
+    y[0] = x[0];
+    return KILN_OK;
+}
+KILN_PRIM(random_clone) = {
+    .name = "random_clone",
+    .nin = 1,
+    .nout = 1,
+    .flags = KN_LEVEL_TRACED,
+    .type = type_clone,
+    .lower = lower_clone,
+    .batch = kn_batch_full,
+    .sample = kn_sample_key,
+    .doc = "The same keys, to be used once more.",
+};
+
 /* ---- random_split, random_fold_in, random_bits ---- */
 
 static kiln_status type_split(kn_typing *t)

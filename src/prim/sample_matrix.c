@@ -153,10 +153,16 @@ kiln_status kn_sample_key(kn_sample *s)
     KILN_TRY(kn_sample_input(s, (kiln_type){KILN_U32, 2, dims}, &words));
     if (strcmp(name, "random_wrap") == 0) return kn_sample_emit(s, &KN_TEXT("fry"), &words, 1, 1);
     KILN_TRY(kn_build_eqn(&s->b, &kn_prim_random_wrap, &KN_TEXT("fry"), &words, 1, &x[0], 1));
-    if (strcmp(name, "random_unwrap") == 0) return kn_sample_emit(s, NULL, x, 1, 1);
+    if (strcmp(name, "random_unwrap") == 0 || strcmp(name, "random_clone") == 0) return kn_sample_emit(s, NULL, x, 1, 1);
     if (strcmp(name, "random_split") == 0) return kn_sample_emit(s, &KN_INTS(2, shape), x, 1, 1);
     if (strcmp(name, "random_bits") == 0)
         return kn_sample_emit(s, (kn_param[]){KN_INT(8 << kn_sample_below(s, 4)), KN_INTS(2, shape)}, x, 1, 1);
+    if (strcmp(name, "random_gamma") == 0) {
+        kiln_type a = {.rank = wide ? 2 : 1, .dims = dims};
+        KILN_TRY(kn_sample_dtype(s, "f", &a.dtype));
+        KILN_TRY(kn_sample_input(s, a, &x[1]));
+        return kn_sample_emit(s, &KN_BOOL(kn_sample_below(s, 2) != 0), x, 2, 1);
+    }
     KILN_TRY(kn_sample_input(s, (kiln_type){KILN_U32, wide ? 1 : 0, dims}, &x[1]));
     return kn_sample_emit(s, NULL, x, 2, 1);
 }

@@ -198,11 +198,12 @@ static bool listed(const kn_prim *p)
     return p->jvp ? is_among(p->name, in_part, N_IN_PART) : is_among(p->name, without, N_WITHOUT);
 }
 
-/* Rules of which no slope is measured: no float goes in or comes out, or the function is a step. */
+/* Rules of which no slope is measured: no float goes in or comes out, the function is a step, or the derivative is that of a variate under a
+ * fixed probability, whatever the draws do. */
 static bool has_no_slope(const kn_prim *p)
 {
     static const char *const names[] = {"argmax", "argmin", "custom_lin", "eq", "eq_to", "ge", "gt", "is_finite", "le", "le_to",
-                                        "lt", "lt_to", "ne", "reduce_precision", "SearchSorted"};
+                                        "lt", "lt_to", "ne", "random_gamma", "reduce_precision", "SearchSorted"};
     return is_among(p->name, names, sizeof names / sizeof *names) || has_other_slope(p->name);
 }
 
@@ -268,7 +269,7 @@ static void test_phaseless(void **state)
 static void test_rules(void **state)
 {
     static const char *const of_bits[] = {
-        "after_all", "and", "clz", "create_token", "dim_as_value", "empty", "empty2", "int_pow", "iota", "lu_pivots_to_permutation", "mulhi", "not", "or", "platform_index", "population_count", "random_bits", "random_fold_in",
+        "after_all", "and", "clz", "create_token", "dim_as_value", "empty", "empty2", "int_pow", "iota", "lu_pivots_to_permutation", "mulhi", "not", "or", "platform_index", "population_count", "random_bits", "random_clone", "random_fold_in",
         "random_seed", "random_split", "random_unwrap", "random_wrap", "reduce_and", "reduce_or", "reduce_xor", "rng_bit_generator", "shift_left",
         "shift_right_arithmetic", "shift_right_logical", "threefry2x32", "xor",
     };

@@ -261,6 +261,30 @@ static void log_sum_windows(void **state)
     kiln_prog_release(p);
 }
 
+/* Draws with JAX's values; derivatives of the variates of a fixed probability. */
+static void gamma_variates(void **state)
+{
+#define GAMMA(log_space)                                                                                                                     \
+    "{ lambda ; a:u32[2] b:f64[3]. let\n    c:key<fry>[] = random_wrap[impl=fry] a\n    d:key<fry>[] = random_clone c\n"                       \
+    "    e:f64[3] = random_gamma[log_space=" log_space "] d b\n  in (e,) }\n"
+    static const char plain[] = GAMMA("False"), logs[] = GAMMA("True");
+    const char *const in[] = {"u32[2]:0,7", "f64[3]:0.3,1,5", NULL};
+    CHECK(plain, NULL, in, LIST("f64[3]: 2.0991715320635806e-06 0.16126337922175524 3.327448507497366"));
+    CHECK(logs, NULL, in, LIST("f64[3]: -13.073967799615016 -1.8247163548303726 1.2022057963356474"));
+    CHECK(plain, "vjp:1", LIST("u32[2]:0,7", "f64[3]:0.3,1,5", "f64[3]:1"), LIST("f64[3]: 9.029795556188889e-05 0.4004156997674043 0.8373711789328765"));
+    CHECK(logs, "vjp:1", LIST("u32[2]:0,7", "f64[3]:0.3,1,5", "f64[3]:1"), LIST("f64[3]: 43.01599663612144 2.4829921194742415 0.25165563856093404"));
+    CHECK(plain, "vmap:None,0", LIST("u32[2]:0,7", "f64[2,3]:0.3,1,5,0.3,1,5"), LIST("f64[2,3]: 2.0991715320635806e-06 0.16126337922175524 3.327448507497366 2.0991715320635806e-06 0.16126337922175524 3.327448507497366"));
+}
+
+static void other_keys(void **state)
+{
+    static const char text[] = "{ lambda ; a:key<rbg>[]. let b:u32[] = random_bits[bit_width=32 shape=()] a in (b,) }\n";
+    kiln_prog *p;
+    assert_int_equal(kiln_prog_parse(*state, text, strlen(text), "text", &p), KILN_UNSUPPORTED);
+    assert_string_equal(kiln_ctx_error(*state)->message, "keys of the generator 'rbg' are not read");
+    assert_non_null(strstr(kiln_ctx_error(*state)->accepted, "threefry2x32"));
+}
+
 /* An element type as the class that a program of Python names. */
 static void classes(void **state)
 {
@@ -285,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(while_of_lanes), cmocka_unit_test(branches_by_platform), cmocka_unit_test(powers_of_two),
                                        cmocka_unit_test(places), cmocka_unit_test(complex_extremes), cmocka_unit_test(wide_choice),
                                        cmocka_unit_test(eigenvectors), cmocka_unit_test(reflections),
-                                       cmocka_unit_test(complex_log_sums), cmocka_unit_test(log_sum_windows), cmocka_unit_test(classes)};
+                                       cmocka_unit_test(complex_log_sums), cmocka_unit_test(log_sum_windows), cmocka_unit_test(classes),
+                                       cmocka_unit_test(gamma_variates), cmocka_unit_test(other_keys)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
