@@ -73,11 +73,11 @@ static bool is_among(const char *name, const char *const *names, size_t n)
     return false;
 }
 
-/* Derivatives that are no slopes, as in JAX: none on purpose, none of bits, and of clamp none in the upper bound where the bounds
- * cross. */
+/* Derivatives that are no slopes, as in JAX: none on purpose, none of bits, of clamp none in the upper bound where the bounds
+ * cross, and of variates that of a fixed probability, whatever the draws do. */
 static bool has_other_slope(const char *name)
 {
-    static const char *const names[] = {"bitcast_convert_type", "clamp", "stop_gradient"};
+    static const char *const names[] = {"bitcast_convert_type", "clamp", "random_gamma", "stop_gradient"};
     return is_among(name, names, sizeof names / sizeof *names);
 }
 
@@ -198,12 +198,11 @@ static bool listed(const kn_prim *p)
     return p->jvp ? is_among(p->name, in_part, N_IN_PART) : is_among(p->name, without, N_WITHOUT);
 }
 
-/* Rules of which no slope is measured: no float goes in or comes out, the function is a step, or the derivative is that of a variate under a
- * fixed probability, whatever the draws do. */
+/* Rules of which no slope is measured: no float goes in or comes out, or the function is a step. */
 static bool has_no_slope(const kn_prim *p)
 {
     static const char *const names[] = {"argmax", "argmin", "custom_lin", "eq", "eq_to", "ge", "gt", "is_finite", "le", "le_to",
-                                        "lt", "lt_to", "ne", "random_gamma", "reduce_precision", "SearchSorted"};
+                                        "lt", "lt_to", "ne", "reduce_precision", "SearchSorted"};
     return is_among(p->name, names, sizeof names / sizeof *names) || has_other_slope(p->name);
 }
 
