@@ -275,7 +275,7 @@ static kiln_status finish_unknown(kn_partial *p, const kn_atom *outs, uint32_t n
         kn_atom a = p->j->in[p->j->nconsts + i];
         if (p->put_off[a]) order[n++] = p->in_unknown[a];
     }
-    memcpy(p->unknown.args.v, order, nargs * sizeof *order);
+    if (nargs) memcpy(p->unknown.args.v, order, nargs * sizeof *order);
     const kn_jaxpr *whole;
     KILN_TRY(kn_build_finish(&p->unknown, outs, nout, &whole));
     KILN_TRY(kn_trim_body(p->r, whole, NULL, &whole, NULL));
