@@ -41,7 +41,7 @@ static int weight(kiln_ctx *ctx, const char *shape, const char *out)
     kiln_prog *p;
     char *loops;
     size_t n;
-    int each;
+    int each = 0;
     snprintf(text, sizeof text, "{ lambda ; a:f32[%s]. let b:f32[%s] = reduce_window_max[base_dilation=(1, 1, 1, 1) padding=((0, 0), (0, 0), (0, 0), (0, 0))"
              " window_dilation=(1, 1, 1, 1) window_dimensions=(1, 2, 2, 1) window_strides=(1, 2, 2, 1)] a in (b,) }", shape, out);
     assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
