@@ -261,6 +261,7 @@ kiln_status kn_himport_function(kn_mmodule *m, const kn_mfunc *f, kn_hchecks *ch
     kiln_status s = kn_prog_file(ctx, h.prog, m->src.file, &h.file);
     h.prog->own_file = h.file;
     if (s == KILN_OK && m->name.n) s = kn_mattr_text(m, m->name, &h.prog->name);
+    if (s == KILN_OK && h.prog->name && !h.prog->name[0]) h.prog->name = NULL; /* it begins with a NUL */
     if (s == KILN_OK && h.prog->name && !(h.prog->name = kn_arena_text(&h.prog->arena, h.prog->name))) s = kn_nomem(ctx);
     if (s == KILN_OK) s = check_results(&h, f);
     if (s == KILN_OK) s = enter(&h, f, &saved);
