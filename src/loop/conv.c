@@ -111,29 +111,15 @@ static kn_lv add_product(maker *m, point *q, kn_lv feature, kn_lv acc)
 
 /* ---- the points of a nest together: acc[i] is point i's ---- */
 
-static kn_lv open_chains(maker *m, kn_lv lo, kn_lv hi, int64_t most, unsigned n, kn_lv *acc, kn_lv *statement)
-{
-    kn_lv iv = open_loop_between(m, lo, hi, 0, most, 0, statement);
-    for (unsigned i = 0; i < n; i++) acc[i] = add_carry(m, *statement, acc[i]);
-    return iv;
-}
-
-static void close_chains(maker *m, kn_lv statement, unsigned n, kn_lv *acc)
-{
-    for (unsigned i = 0; i < n; i++) add_yield(m, statement, 0, acc[i]);
-    close_loop(m, statement);
-    for (unsigned i = 0; i < n; i++) acc[i] = m->status == KILN_OK ? add_result(m, statement, lv_dtype(m, acc[i])) : 0;
-}
-
 /* Features lo..hi-1 at the tap that stands in the indices. */
 static void add_features(maker *m, point *q, unsigned n, kn_lv lo, kn_lv hi, kn_lv *acc)
 {
     const convolution *p = q->p;
     kn_lv before[MOST_SIDES], s = 0, feature = lv_int(m, 0);
     memcpy(before, acc, n * sizeof *acc);
-    if (p->in > 1) feature = open_chains(m, lo, hi, p->in, n, acc, &s);
+    if (p->in > 1) feature = open_carries(m, lo, hi, p->in, n, acc, &s);
     for (unsigned i = 0; i < n; i++) acc[i] = add_product(m, &q[i], feature, acc[i]);
-    if (p->in > 1) close_chains(m, s, n, acc);
+    if (p->in > 1) close_carries(m, s, n, acc);
     for (unsigned i = 0; i < n; i++)
         if (q[i].inside) acc[i] = lv_sop(m, KN_S_select, p->acc, p->acc, q[i].inside, acc[i], before[i]);
 }
@@ -157,11 +143,11 @@ static void add_taps(maker *m, point *q, unsigned n, uint32_t d, kn_lv *acc)
     int64_t size = p->b.dims[p->c.spec[1][2 + d]];
     kn_lv inside[MOST_SIDES], s = 0, t = lv_int(m, 0);
     for (unsigned i = 0; i < n; i++) inside[i] = q[i].inside;
-    if (size > 1) t = open_chains(m, lv_int(m, 0), lv_int(m, size), size, n, acc, &s);
+    if (size > 1) t = open_carries(m, lv_int(m, 0), lv_int(m, size), size, n, acc, &s);
     meet_all(m, q, n, d, t);
     add_taps(m, q, n, d + 1, acc);
     for (unsigned i = 0; i < n; i++) q[i].inside = inside[i];
-    if (size > 1) close_chains(m, s, n, acc);
+    if (size > 1) close_carries(m, s, n, acc);
 }
 
 /* Entries lo..hi-1 of k: taps that have features among them. */
@@ -173,13 +159,13 @@ static void add_block(maker *m, point *q, unsigned n, kn_lv lo, kn_lv hi, kn_lv 
     for (unsigned i = 0; i < n; i++) acc[i] = zero(m, p);
     for (uint32_t d = 0; d < p->c.n; d++) sizes[d] = p->b.dims[p->c.spec[1][2 + d]];
     kn_lv from = quotient(m, lo, p->in), to = lv_add(m, quotient(m, lv_sub(m, hi, one), p->in), one);
-    kn_lv t = open_chains(m, from, to, p->taps, n, acc, &s), base = lv_mul(m, t, in);
+    kn_lv t = open_carries(m, from, to, p->taps, n, acc, &s), base = lv_mul(m, t, in);
     split_index(m, t, p->c.n, sizes, parts);
     for (unsigned i = 0; i < n; i++) q[i].inside = 0;
     for (uint32_t d = 0; d < p->c.n; d++) meet_all(m, q, n, d, parts[d]);
     kn_lv begin = integer_op(m, KN_S_max, lv_sub(m, lo, base), lv_int(m, 0)), end = integer_op(m, KN_S_min, lv_sub(m, hi, base), in);
     add_features(m, q, n, begin, end, acc);
-    close_chains(m, s, n, acc);
+    close_carries(m, s, n, acc);
 }
 
 /* Batch, output feature and group from the result's index. */
@@ -209,10 +195,10 @@ static void convolve(maker *m, const convolution *p, point *q, unsigned n, kn_lv
         return;
     }
     int64_t blocks = (p->k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK;
-    kn_lv s, sum[MOST_SIDES], block = open_chains(m, lv_int(m, 0), lv_int(m, blocks), blocks, n, v, &s), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
+    kn_lv s, sum[MOST_SIDES], block = open_carries(m, lv_int(m, 0), lv_int(m, blocks), blocks, n, v, &s), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
     add_block(m, q, n, lo, integer_op(m, KN_S_min, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->k)), sum);
     for (unsigned i = 0; i < n; i++) v[i] = lv_sop(m, KN_S_add, p->acc, p->acc, v[i], sum[i], 0);
-    close_chains(m, s, n, v);
+    close_carries(m, s, n, v);
 }
 
 static void conv_body(maker *m, void *ud, const kn_lv *ix)

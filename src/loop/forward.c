@@ -8,8 +8,9 @@
  *   ==>
  *     %a = s[0]  while carry %k = 0, %v = %a { .. } do %k, %v { %y = f %v  %n = add %k, 1  s[%n] = %y  yield %n, %y }
  *
- * Needs:  no unused loads; the slot has one store in the body, after its load, both once a trip; no other slot can be its memory. The first index, with the
- *         carries as they start, lies in the array.   Leaves: the same values.   Cost: linear in instructions of loops with state. */
+ * Needs:  no unused loads; the slot has one store in the body, after its load, both once a trip; no other slot can be its memory. The first
+ *         index, with the carries as they start, lies in the array.
+ * Leaves: the same values.   Cost: linear in instructions of loops with state. */
 #include "loop/alias.h"
 #include "loop/maker.h"
 

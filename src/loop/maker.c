@@ -563,6 +563,20 @@ kn_lv close_carry_loop(maker *m, kn_lv statement, kn_lv next)
     return add_result(m, statement, lv_dtype(m, next));
 }
 
+kn_lv open_carries(maker *m, kn_lv lo, kn_lv hi, int64_t most, unsigned n, kn_lv *v, kn_lv *statement)
+{
+    kn_lv iv = open_loop_between(m, lo, hi, 0, most, 0, statement);
+    for (unsigned i = 0; i < n; i++) v[i] = add_carry(m, *statement, v[i]);
+    return iv;
+}
+
+void close_carries(maker *m, kn_lv statement, unsigned n, kn_lv *v)
+{
+    for (unsigned i = 0; i < n; i++) add_yield(m, statement, 0, v[i]);
+    close_loop(m, statement);
+    for (unsigned i = 0; i < n; i++) v[i] = failed(m) ? 0 : add_result(m, statement, lv_dtype(m, v[i]));
+}
+
 enum { WIDEST_LANES = 64 };
 
 kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc, kiln_dtype d, kn_lv *statement)

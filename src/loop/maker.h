@@ -201,6 +201,9 @@ kn_lv open_lanes(maker *m, int64_t n, uint32_t width, int64_t block, kn_sop acc,
 kn_lv close_lanes(maker *m, kn_lv statement, kn_lv x, kn_lv y, kiln_dtype d); /* y: 0 but for fma */
 kn_lv add_carry(maker *m, kn_lv statement, kn_lv init); /* in the block just opened: the parameter */
 kn_lv close_carry_loop(maker *m, kn_lv statement, kn_lv next); /* of a loop with one carry: its result */
+/* A loop that carries v, n values, from what they are; in it they are its parameters, and behind it, of what they have become, its results. */
+kn_lv open_carries(maker *m, kn_lv lo, kn_lv hi, int64_t most, unsigned n, kn_lv *v, kn_lv *statement);
+void close_carries(maker *m, kn_lv statement, unsigned n, kn_lv *v);
 
 uint32_t new_slot(maker *m, kn_slot_kind kind, uint32_t index, kiln_dtype d, int64_t elements);
 void append_at(maker *m, uint32_t depth, kn_lv inst);

@@ -198,28 +198,14 @@ typedef struct columns {
     int64_t from; /* the first column */
 } columns;
 
-static kn_lv open_sides(maker *m, kn_lv lo, kn_lv hi, int64_t most, unsigned n, kn_lv *acc, kn_lv *statement)
-{
-    kn_lv iv = open_loop_between(m, lo, hi, 0, most, 0, statement);
-    for (unsigned i = 0; i < n; i++) acc[i] = add_carry(m, *statement, acc[i]);
-    return iv;
-}
-
-static void close_sides(maker *m, kn_lv statement, unsigned n, kn_lv *acc)
-{
-    for (unsigned i = 0; i < n; i++) add_yield(m, statement, 0, acc[i]);
-    close_loop(m, statement);
-    for (unsigned i = 0; i < n; i++) acc[i] = m->status == KILN_OK ? add_result(m, statement, lv_dtype(m, acc[i])) : 0;
-}
-
 static void add_rows(maker *m, const columns *c, kn_lv (*ix)[MAX_RANK], kn_lv lo, kn_lv hi, kn_lv *acc)
 {
-    kn_lv s, step = open_sides(m, lo, hi, c->r->order.o.n, c->sides, acc, &s);
+    kn_lv s, step = open_carries(m, lo, hi, c->r->order.o.n, c->sides, acc, &s);
     for (unsigned i = 0; i < c->sides; i++) {
         place_step(m, c->r, KN_AXIS_O, step, ix[i]);
         acc[i] = accumulate(m, c->r, acc[i], element(m, c->r, ix[i]));
     }
-    close_sides(m, s, c->sides, acc);
+    close_carries(m, s, c->sides, acc);
 }
 
 static void columns_body(maker *m, void *ud, const kn_lv *at)
@@ -241,10 +227,10 @@ static void columns_body(maker *m, void *ud, const kn_lv *at)
         add_rows(m, c, ix, lv_int(m, 0), lv_int(m, o.n), acc);
     } else {
         run_blocks k = blocks_of(m, o);
-        kn_lv s, b = open_sides(m, lv_int(m, 0), k.count, k.most, c->sides, acc, &s), lo = lv_mul(m, b, k.size);
+        kn_lv s, b = open_carries(m, lv_int(m, 0), k.count, k.most, c->sides, acc, &s), lo = lv_mul(m, b, k.size);
         add_rows(m, c, ix, lo, block_end(m, o, lo, k.size), sum);
         for (unsigned i = 0; i < c->sides; i++) acc[i] = accumulate(m, r, acc[i], sum[i]);
-        close_sides(m, s, c->sides, acc);
+        close_carries(m, s, c->sides, acc);
     }
     for (unsigned i = 0; i < c->sides && m->status == KILN_OK; i++) {
         kn_lv v = from_init(m, r, acc[i]);

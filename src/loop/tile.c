@@ -149,22 +149,6 @@ static void one_k(tile *s, kn_lv k)
     }
 }
 
-static kn_lv open_carries(tile *s, kn_lv lo, kn_lv hi, int64_t bound, kn_lv *statement)
-{
-    maker *m = s->t->m;
-    kn_lv k = open_loop_between(m, lo, hi, 0, bound, 0, statement);
-    for (unsigned r = 0; r < s->n; r++) s->acc[r] = add_carry(m, *statement, s->acc[r]);
-    return k;
-}
-
-static void close_carries(tile *s, kn_lv statement)
-{
-    maker *m = s->t->m;
-    for (unsigned r = 0; r < s->n; r++) add_yield(m, statement, 0, s->acc[r]);
-    close_loop(m, statement);
-    for (unsigned r = 0; r < s->n; r++) s->acc[r] = add_result(m, statement, s->t->p->order.accumulator);
-}
-
 /* Chains over k in lo..hi, from nothing. */
 static void chains(tile *s, kn_lv lo, kn_lv hi)
 {
@@ -175,9 +159,9 @@ static void chains(tile *s, kn_lv lo, kn_lv hi)
         for (int64_t k = 0; k < p->order.k; k++) one_k(s, lv_int(m, k));
         return;
     }
-    kn_lv loop, k = open_carries(s, lo, hi, p->order.k, &loop);
+    kn_lv loop, k = open_carries(m, lo, hi, p->order.k, s->n, s->acc, &loop);
     one_k(s, k);
-    close_carries(s, loop);
+    close_carries(m, loop, s->n, s->acc);
 }
 
 static void blocks(tile *s)
@@ -190,12 +174,12 @@ static void blocks(tile *s)
         return;
     }
     for (unsigned r = 0; r < s->n; r++) s->acc[r] = product_zero(m, p);
-    kn_lv block = open_carries(s, lv_int(m, 0), product_blocks(m, p), product_open(m, p) ? p->order.k : p->order.k / KN_DOT_BLOCK + 1, &loop);
+    kn_lv block = open_carries(m, lv_int(m, 0), product_blocks(m, p), product_open(m, p) ? p->order.k : p->order.k / KN_DOT_BLOCK + 1, s->n, s->acc, &loop);
     for (unsigned r = 0; r < s->n; r++) total[r] = s->acc[r];
     kn_lv lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK)), hi = lv_add(m, lo, lv_int(m, KN_DOT_BLOCK));
     chains(s, lo, lv_sop(m, KN_S_min, KILN_I64, KILN_I64, hi, lv_int(m, p->order.k), 0));
     for (unsigned r = 0; r < s->n; r++) s->acc[r] = lv_sop(m, KN_S_add, p->order.accumulator, p->order.accumulator, total[r], s->acc[r], 0);
-    close_carries(s, loop);
+    close_carries(m, loop, s->n, s->acc);
     for (unsigned r = 0; r < s->n && product_open(m, p); r++) s->acc[r] = product_or_nothing(m, p, s->acc[r]);
 }
 
