@@ -3,6 +3,7 @@
 #ifndef KN_BESIDE_H
 #define KN_BESIDE_H
 
+#include "run/stages.h"
 #include "same.h"
 #include "testing.h"
 
@@ -10,7 +11,8 @@
 
 #include <math.h>
 
-static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t seed)
+/* One float in about `infinite` is infinite. */
+static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t seed, uint32_t infinite)
 {
     kiln_array *a;
     assert_ok(ctx, kiln_array_create(ctx, t, &a));
@@ -19,7 +21,7 @@ static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t seed)
         uint32_t r = seed >> 8;
         kn_scalar v = {.c = {0, 0}};
         if (t.dtype == KILN_BOOL) v.b = r & 1;
-        else if (kiln_dtype_kind(t.dtype) == 'f') v.f = r % 997 == 0 ? (double)INFINITY : r % 89 == 0 ? -0.0 : ((double)(r % 20001) - 10000) * 1e-4;
+        else if (kiln_dtype_kind(t.dtype) == 'f') v.f = r % infinite == 0 ? (double)INFINITY : r % 89 == 0 ? -0.0 : ((double)(r % 20001) - 10000) * 1e-4;
         else v.i = (int64_t)(r % 1000) - 500;
         kn_scalar_store(t.dtype, a->data, k, kn_scalar_round(t.dtype, v));
     }
@@ -43,13 +45,13 @@ static void compare(kiln_ctx *ctx, const kiln_prog *p, const kiln_compile_opts *
     kiln_exec_release(f);
 }
 
-static void check_beside(kiln_ctx *ctx, const char *text)
+static void check_beside(kiln_ctx *ctx, const char *text, uint32_t infinite)
 {
     kiln_prog *p;
     kiln_array *in[BESIDE_MOST], *want[BESIDE_MOST];
     assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "beside", &p));
     uint32_t n = kiln_prog_n_inputs(p);
-    for (uint32_t i = 0; i < n; i++) in[i] = numbers(ctx, kiln_prog_input_type(p, i), i + 1);
+    for (uint32_t i = 0; i < n; i++) in[i] = numbers(ctx, kiln_prog_input_type(p, i), i + 1, infinite);
     assert_ok(ctx, kiln_prog_eval(ctx, p, in, want));
     for (int tier = 0; tier <= 2; tier += 2)
         for (unsigned bits = 128; bits <= 512; bits *= 2) {
@@ -62,6 +64,23 @@ static void check_beside(kiln_ctx *ctx, const char *text)
     for (uint32_t i = 0; i < kiln_prog_n_outputs(p); i++) kiln_array_release(want[i]);
     for (uint32_t i = 0; i < n; i++) kiln_array_release(in[i]);
     kiln_prog_release(p);
+}
+
+/* The loops of a program compiled for vectors of 512 bits, as text to be freed. */
+static char *loops_beside(kiln_ctx *ctx, const char *text)
+{
+    kiln_prog *p;
+    char *loops;
+    size_t n;
+    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+    o.vector_bits = 512;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "beside", &p));
+    assert_ok(ctx, kn_compile_stage(ctx, p, &o, "loops", &loops, &n));
+    char *copy = strdup(loops);
+    assert_non_null(copy);
+    kiln_text_free(ctx, loops, n);
+    kiln_prog_release(p);
+    return copy;
 }
 
 #endif

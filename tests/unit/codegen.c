@@ -161,6 +161,30 @@ static void test_level_two_is_for_what_takes_long(void **state)
     }
 }
 
+/* A long nest over n elements that takes little of a call beside another one. */
+static long slow_beside_hot(kiln_ctx *ctx, int n)
+{
+    enum { LONG = 60, ROOM = 8000 };
+    char *text = malloc(ROOM);
+    assert_non_null(text);
+    size_t at = (size_t)snprintf(text, ROOM, "{ lambda ; x:f32[%d] y:f32[4000000]. let\n    a0:f32[%d] = add x x\n", n, n);
+    for (int i = 1; i <= LONG; i++)
+        at += (size_t)snprintf(text + at, ROOM - at, "    a%d:f32[%d] = %s a%d x\n", i, n, i % 3 ? "sub" : "mul", i - 1);
+    snprintf(text + at, ROOM - at, "    z:f32[4000000] = exp y\n  in (a%d, z) }", LONG);
+    kiln_prog *p = parsed(ctx, text);
+    code c = code_of(ctx, p, 2);
+    kiln_prog_release(p);
+    free(text);
+    return c.slow;
+}
+
+/* However little of a call it takes: what runs a thousand times is not made at level 0. */
+static void test_what_runs_often_is_made_well(void **state)
+{
+    assert_true(slow_beside_hot(*state, 800) >= 0);
+    assert_int_equal(slow_beside_hot(*state, 16000), -1);
+}
+
 static void test_code_grows_with_the_program(void **state)
 {
     kiln_ctx *ctx = *state;
@@ -229,7 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elementwise_code_is_fast),    cmocka_unit_test(test_scalars_before_vectors_are_fast),
         cmocka_unit_test(test_equal_nests_are_one_function), cmocka_unit_test(test_code_grows_with_the_program),
-        cmocka_unit_test(test_level_two_is_for_what_takes_long), cmocka_unit_test(test_pieces_compute_the_same),
+        cmocka_unit_test(test_level_two_is_for_what_takes_long),  cmocka_unit_test(test_what_runs_often_is_made_well), cmocka_unit_test(test_pieces_compute_the_same),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

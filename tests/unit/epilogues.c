@@ -22,7 +22,7 @@ static void sizes(void **state)
                      "c:%s[%d,%d] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(%d, %d) sharding=None] b s:%s[%d,%d] = add y c u:%s[%d,%d] = max s r "
                      "v:%s[%d,%d] = mul u y in (v,) }",
                      t, m, k, t, k, n, t, n, t, m, n, t, m, n, t, m, n, m, n, t, m, n, t, m, n, t, m, n);
-            check_beside(*state, text);
+            check_beside(*state, text, 997);
         }
 }
 
@@ -60,7 +60,16 @@ static void kinds(void **state)
         "{ lambda ; x:f32[30,50] w:f32[50,60]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] u:f32[30] = reduce_sum[axes=(1,) out_sharding=None] y in (z, u) }",
         "{ lambda ; x:f32[30,50] w:f32[50,60]. let y:f32[30,60] = " ROWS " x w z:f32[30,60] = max y 0.0:f32[] in (z, y) }",
     };
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) check_beside(*state, programs[i]);
+    static const unsigned epilogues[] = {1, 1, 1, 1, 0, 1, 2, 1, 0, 0};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        unsigned n = 0;
+        check_beside(*state, programs[i], 997);
+        char *loops = loops_beside(*state, programs[i]);
+        const char *line = strstr(loops, "\nepilogues ");
+        if (line) sscanf(line, "\nepilogues %u", &n);
+        if (n != epilogues[i]) fail_msg("%u epilogues of\n%s", n, programs[i]);
+        free(loops);
+    }
 }
 
 int main(void)

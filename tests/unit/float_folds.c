@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Floats that the loop compiler works out another way: running extrema as integers, differences of a value with itself, squares of opposite
  * differences. The interpreter's bits, with zeros of both signs, infinities and NaNs of both signs among the values. */
+#include "run/stages.h"
 #include "same.h"
 #include "testing.h"
 
@@ -95,6 +96,18 @@ static void pairs_of_a_few(void **state)
                  "h:%s[3,3] = mul f g q:%s[3,3] = div c h r:%s[3,3] = div a f u:%s[3,3] = add e e v:%s[3,3] = sqrt u in (q, r, v, e) }",
                  t, t, t, t, t, t, d ? "float64" : "float32", t, t, t, t, t, t, t);
         check(*state, text);
+        kiln_prog *p;
+        char *loops;
+        size_t n;
+        unsigned roots = 0, divisions = 0;
+        assert_ok(*state, kiln_prog_parse(*state, text, strlen(text), "folds", &p));
+        assert_ok(*state, kn_compile_stage(*state, p, NULL, "loops", &loops, &n));
+        for (const char *q = loops; (q = strstr(q, "= sqrt ")); q++) roots++;
+        for (const char *q = loops; (q = strstr(q, "= div ")); q++) divisions++;
+        assert_int_equal(roots, 6);      /* three pairs, and the sum of twice their squares; none of a body beside itself */
+        assert_int_equal(divisions, 12); /* two for each of six ordered pairs */
+        kiln_text_free(*state, loops, n);
+        kiln_prog_release(p);
     }
 }
 

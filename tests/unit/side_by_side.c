@@ -1,52 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains that go side by side: convolutions and sums of columns that are larger than a tile and no multiple of one have the interpreter's
  * bits, infinities and NaN at the borders included. */
-#include "same.h"
-#include "testing.h"
-
-#include "kiln/exec.h"
-
-#include <math.h>
-
-static kiln_array *numbers(kiln_ctx *ctx, kiln_type t, uint32_t seed)
-{
-    kiln_array *a;
-    assert_ok(ctx, kiln_array_create(ctx, t, &a));
-    for (int64_t k = 0, n = kiln_type_size(t); k < n; k++) {
-        seed = seed * 1664525 + 1013904223;
-        uint32_t r = seed >> 8;
-        kn_scalar v = {.c = {0, 0}};
-        if (kiln_dtype_kind(t.dtype) == 'f') v.f = r % 97 == 0 ? (double)INFINITY : r % 89 == 0 ? -0.0 : ((double)(r % 20001) - 10000) * 1e-3;
-        else v.i = (int64_t)(r % 1000) - 500;
-        kn_scalar_store(t.dtype, a->data, k, kn_scalar_round(t.dtype, v));
-    }
-    return a;
-}
-
-static void check(kiln_ctx *ctx, const char *text)
-{
-    kiln_prog *p;
-    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "sides", &p));
-    kiln_array *in[2], *want, *got;
-    uint32_t n = kiln_prog_n_inputs(p);
-    for (uint32_t i = 0; i < n; i++) in[i] = numbers(ctx, kiln_prog_input_type(p, i), i + 1);
-    assert_ok(ctx, kiln_prog_eval(ctx, p, in, &want));
-    for (unsigned bits = 128; bits <= 512; bits *= 2) {
-        kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
-        kiln_exec *f;
-        int64_t where = -1;
-        o.vector_bits = bits;
-        o.split_cost = bits == 256 ? 10 : 0;
-        assert_ok(ctx, kiln_compile(ctx, p, &o, &f));
-        assert_ok(ctx, kiln_exec_call(ctx, f, in, &got));
-        if (!same_array(want, got, &where)) fail_msg("%u bits: element %lld differs of\n%s", bits, (long long)where, text);
-        kiln_array_release(got);
-        kiln_exec_release(f);
-    }
-    kiln_array_release(want);
-    for (uint32_t i = 0; i < n; i++) kiln_array_release(in[i]);
-    kiln_prog_release(p);
-}
+#include "beside.h"
 
 static void convolutions(void **state)
 {
@@ -63,7 +18,6 @@ static void convolutions(void **state)
         {"1,6,30,4", "2,3,4,10", "1,5,13,10", "lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2)", "1, 2", "(0, 0), (-1, -2)", "1, 1", "1, 1", "1"},
     };
     static const char *const dtypes[] = {"f32", "f64", "i32", "bf16"};
-    kiln_ctx *ctx = *state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         for (size_t d = 0; d < 4; d++) {
             char text[2048];
@@ -72,7 +26,7 @@ static void convolutions(void **state)
                      "{ lambda ; x:%s[%s] w:%s[%s]. let y:%s[%s] = conv_general_dilated[batch_group_count=1 dimension_numbers=ConvDimensionNumbers(%s) "
                      "feature_group_count=%s lhs_dilation=(%s) padding=(%s) precision=None preferred_element_type=None rhs_dilation=(%s) window_strides=(%s)] x w in (y,) }",
                      t, table[i].x, t, table[i].w, t, table[i].y, table[i].spec, table[i].groups, table[i].lhs, table[i].padding, table[i].rhs, table[i].stride);
-            check(ctx, text);
+            check_beside(*state, text, 97);
         }
 }
 
@@ -80,14 +34,13 @@ static void columns(void **state)
 {
     static const char *const shapes[][3] = {{"40,300", "300", "0,"}, {"9,16", "16", "0,"}, {"5000,70", "70", "0,"}, {"3,20,131", "3,131", "1,"}, {"11,7,64", "64", "0, 1"}, {"8,33", "33", "0,"}};
     static const char *const prims[] = {"reduce_sum", "reduce_max", "reduce_prod", "reduce_min"}, *const dtypes[] = {"f32", "f64", "i32", "bf16"};
-    kiln_ctx *ctx = *state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t d = 0; d < 4; d++) {
             char text[1024];
             const char *prim = prims[(i + d) % 4], *t = dtypes[d];
             snprintf(text, sizeof text, "{ lambda ; x:%s[%s]. let z:%s[%s] = mul x x y:%s[%s] = %s[axes=(%s)%s] z in (y,) }", t, shapes[i][0], t, shapes[i][0], t,
                      shapes[i][1], prim, shapes[i][2], strcmp(prim, "reduce_prod") != 0 ? " out_sharding=None" : "");
-            check(ctx, text);
+            check_beside(*state, text, 97);
         }
 }
 
