@@ -144,7 +144,7 @@ kiln_status kn_hset_flat(kn_himport *h, const kn_mop *o, const kn_atom *atoms, u
 const kn_prim *kn_hcombiner(const kn_jaxpr *j, bool *swapped);
 
 /* ---- import_log_sum.c ---- */
-/* Is the body of two scalars the log of the sum of exponentials, as JAX writes it? */
+/* Is the body of two complex scalars the log of the sum of their exponentials, as JAX writes it? */
 kiln_status kn_hlog_sum(kn_himport *h, const kn_jaxpr *body, bool *is);
 
 /* ---- import_call.c ---- */
