@@ -73,12 +73,12 @@ static void walk(opener *o, kn_lblock *b)
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->inst.n && !o->nomem; i++) {
         kn_lv v = b->inst.v[i];
-        const kn_linst *in = &o->l->inst.v[v];
-        if (is_size(in)) {
+        if (is_size(&o->l->inst.v[v])) {
             open_one(o, v);
             continue;
         }
-        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) walk(o, &in->region->blocks[k]);
+        kn_lregion *r = o->l->inst.v[v].region;
+        for (uint32_t k = 0; r && k < r->nblocks; k++) walk(o, &r->blocks[k]);
         b->inst.v[n++] = v;
     }
     b->inst.n = n;
