@@ -19,5 +19,6 @@ MATHS_1(exp, x)
     F q2 = FMA(q3, r, K(0x1.000000000000ap-1));
     F q1 = FMA(q2, r, K(1));
     F p = FMA(q1, r, K(1));
-    return SCALE(p, t);
+    F any = SELECT(LT(x, K(-746)), K(0), p);
+    return SCALE(any, t);
 }
