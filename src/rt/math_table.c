@@ -3,6 +3,7 @@
 #include "rt/math_table.h"
 
 #include "base/cpu.h"
+#include "rt/remainder.h"
 #include "rt/sleef_names.h"
 
 #include <math.h>
@@ -30,13 +31,18 @@ enum {
 #define FIRST(f, u) FIRST_##f, LAST_##f = FIRST_##f + FORMS - 1,
     FUNCTIONS(FIRST)
 #undef FIRST
-        REM_D1,
-    REM_F1,
-    N_ROUTINES
+        FIRST_rem,
+    N_ROUTINES = FIRST_rem + FORMS
 };
 _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
 
-#define REMAINDERS [REM_D1] = (kn_function)fmod, [REM_F1] = (kn_function)fmodf
+#define FORM_f64 D
+#define FORM_f32 F
+#define FORM(letter, lanes) FORM_(letter, lanes)
+#define FORM_(letter, lanes) letter##lanes
+#define DECLARE_REMAINDER(d, lanes, isa) extern void kn_rem_##d##_x##lanes##_##isa(void);
+#define REMAINDER(d, lanes, isa) [FIRST_rem + FORM(FORM_##d, lanes)] = kn_rem_##d##_x##lanes##_##isa,
+#define REMAINDERS [FIRST_rem + D1] = (kn_function)fmod, [FIRST_rem + F1] = (kn_function)fmodf,
 #if defined(__x86_64__)
 #define PLAIN(f, u)                                                                                                   \
     [FIRST_##f + D1] = Sleef_cinz_##f##d1_##u##purec, [FIRST_##f + F1] = Sleef_cinz_##f##f1_##u##purec,                \
@@ -48,16 +54,20 @@ _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
 #define WIDE(f, u)                                                                                                    \
     [FIRST_##f + D8] = Sleef_finz_##f##d8_##u##avx512f, [FIRST_##f + F16] = Sleef_finz_##f##f16_##u##avx512f,
 
+KN_REMAINDERS_V3(DECLARE_REMAINDER)
+KN_REMAINDERS_V4(DECLARE_REMAINDER)
+
 static const struct kiln_table v2 = {.fn = {FUNCTIONS(PLAIN) REMAINDERS}};
-static const struct kiln_table v3 = {.fn = {FUNCTIONS(COMMON) REMAINDERS}};
-static const struct kiln_table v4 = {.fn = {FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS}};
+static const struct kiln_table v3 = {.fn = {FUNCTIONS(COMMON) REMAINDERS KN_REMAINDERS_V3(REMAINDER)}};
+static const struct kiln_table v4 = {.fn = {FUNCTIONS(COMMON) FUNCTIONS(WIDE) REMAINDERS KN_REMAINDERS_V3(REMAINDER) KN_REMAINDERS_V4(REMAINDER)}};
 static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_X86_64_V2] = &v2, [KN_X86_64_V3] = &v3, [KN_X86_64_V4] = &v4};
 #else
 #define COMMON(f, u)                                                                                                  \
     [FIRST_##f + D1] = Sleef_finz_##f##d1_##u##purecfma, [FIRST_##f + F1] = Sleef_finz_##f##f1_##u##purecfma,          \
     [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##advsimd, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##advsimd,
 
-static const struct kiln_table aarch64 = {.fn = {FUNCTIONS(COMMON) REMAINDERS}};
+KN_REMAINDERS_NEON(DECLARE_REMAINDER)
+static const struct kiln_table aarch64 = {.fn = {FUNCTIONS(COMMON) REMAINDERS KN_REMAINDERS_NEON(REMAINDER)}};
 static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_AARCH64] = &aarch64};
 #endif
 
@@ -74,6 +84,7 @@ static int first_of(kn_sop op)
     case KN_S_##f: return FIRST_##f;
         FUNCTIONS(CASE)
 #undef CASE
+    case KN_S_rem: return FIRST_rem;
     default: return -1;
     }
 }
@@ -82,7 +93,6 @@ int kn_table_index(kn_sop op, kiln_dtype d, int lanes)
 {
     if (d != KILN_F64 && d != KILN_F32) return -1;
     bool wide = d == KILN_F64;
-    if (op == KN_S_rem) return lanes == 1 ? wide ? REM_D1 : REM_F1 : -1;
     int first = first_of(op), form;
     switch (lanes) {
     case 1: form = wide ? D1 : F1; break;
@@ -99,7 +109,7 @@ const unsigned *kn_table_lanes(kn_sop op, kiln_dtype d, const char *target)
 {
     static const unsigned one[] = {1, 0}, lanes[] = {16, 8, 4, 2, 1, 0}, f32[] = {16, 8, 4, 1, 0};
     const kn_target *t = kn_target_find(target);
-    if (op == KN_S_rem || !t) return one;
+    if (!t || (op == KN_S_rem && t == &kn_targets[KN_X86_64_V2])) return one;
     unsigned most = t->vector_bits / (d == KILN_F64 ? 64 : 32);
     const unsigned *from = d == KILN_F64 ? lanes : f32;
     while (*from > most) from++;
