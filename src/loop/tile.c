@@ -7,11 +7,16 @@
  *       for each panel: [a block of it copied to scratch, k-major, when its rows are far apart or not vectors]
  *           for each block of 256 k: for each tile: for each k: one row of the panel, one element of each row of the tile
  *
+ * Rows that are neighbours in memory while k is far apart (a transposed operand) are copied too, tile by tile, k-major in each, for all panels;
+ * blocks of k are then the outermost loop of a chunk.
+ *
  * The sums of blocks pass through the result's memory; where its type is not that of the sums, blocks are the inner loop. What alone reads the
  * product (epilogue.c) is made of the sums in registers, after the last block. */
 #include "loop/product.h"
 
 enum { MOST_ROWS = 16, MOST_VECTORS = 8, WIDEST = 64, MOST_UNROLLED = 64, PANEL_BYTES = 1 << 20, CHUNK_BYTES = 1 << 19, FAR_BYTES = 1 << 16 };
+/* Copies of rows: of operands larger than SPREAD_BYTES, for at least so many panels. */
+enum { SPREAD_BYTES = 1 << 15, LEAST_PANELS = 4, MOST_ROW_BYTES = 1 << 22, APART = 2 };
 
 /* Free dimensions of one operand, which stand side by side in the result. */
 typedef struct group {
@@ -29,6 +34,9 @@ typedef struct tiles {
     int64_t chunk;        /* rows at a time */
     bool packed, split;   /* split: blocks of k are the outer loop */
     uint32_t pack; /* slot: k-major panel */
+    bool rows_packed;
+    uint32_t row_pack; /* slot: rows of a chunk, k-major in each tile; tiles are APART k further apart, so that they share no set of the cache */
+    int64_t most_k;    /* of the blocks that are the outer loop, or all */
     kn_lv out[MAX_RANK];
     kn_lv first, lane, row; /* of the panel: its first element, the place in it; of the chunk: its first row */
     kn_lv lo, hi, block;    /* of k in the block at hand, and its number where they are the outer loop */
@@ -118,10 +126,16 @@ static void choose(tiles *t)
     bool dense = is_dense(p, t->v, t->panel), converts = p->type[t->v].dtype != p->order.accumulator;
     bool far = k > FAR_BYTES / bytes / t->panel.size && rows >= 4 * (int64_t)t->most;
     bool open = open_size(t->m, k), open_rows = open_size(t->m, rows);
+    int64_t panels = (t->panel.size + t->width - 1) / t->width;
     t->split = !open && k > KN_DOT_BLOCK && rows > (int64_t)t->most && p->y.dtype == p->order.accumulator;
     t->packed = !open && rows > (int64_t)t->most && (t->split || k <= PANEL_BYTES / bytes / t->width) && (!dense || converts || far);
+    t->rows_packed = !open && !open_rows && panels >= LEAST_PANELS && k > SPREAD_BYTES / bytes / rows && is_dense(p, t->u, t->rows);
+    t->most_k = t->split ? KN_DOT_BLOCK : k;
     t->chunk = rows;
-    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && k > CHUNK_BYTES / bytes / t->chunk) t->chunk /= 2;
+    int64_t at_a_time = t->rows_packed ? t->most_k : k;
+    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && at_a_time > CHUNK_BYTES / bytes / t->chunk)
+        t->chunk /= 2;
+    t->rows_packed = t->rows_packed && t->most_k <= MOST_ROW_BYTES / bytes / t->chunk;
 }
 
 /* ---- a tile ---- */
@@ -130,6 +144,7 @@ typedef struct tile {
     const tiles *t;
     unsigned n; /* rows */
     kn_lv row[MOST_ROWS][MAX_RANK], column[MAX_RANK], acc[MOST_ROWS];
+    kn_lv in_rows; /* where the tile's copy would begin if it began at k = 0 */
 } tile;
 
 static kn_lv panel_element(const tiles *t, kn_lv *column, kn_lv k)
@@ -139,12 +154,21 @@ static kn_lv panel_element(const tiles *t, kn_lv *column, kn_lv k)
     return lv_load(m, t->pack, lv_add(m, lv_mul(m, k, lv_int(m, t->width)), t->in_pack));
 }
 
+static kn_lv row_element(tile *s, unsigned r, kn_lv k)
+{
+    const tiles *t = s->t;
+    maker *m = t->m;
+    if (!t->rows_packed) return product_factor(m, t->p, t->u, s->row[r], k);
+    kn_lv first = lv_add(m, lv_mul(m, k, lv_int(m, t->most)), s->in_rows);
+    return lv_load(m, t->row_pack, lv_add(m, first, lv_int(m, r)));
+}
+
 static void one_k(tile *s, kn_lv k)
 {
     const tiles *t = s->t;
     kn_lv b = panel_element(t, s->column, k);
     for (unsigned r = 0; r < s->n; r++) {
-        kn_lv a = product_factor(t->m, t->p, t->u, s->row[r], k);
+        kn_lv a = row_element(s, r, k);
         s->acc[r] = t->v == 1 ? product_step(t->m, t->p, a, b, s->acc[r]) : product_step(t->m, t->p, b, a, s->acc[r]);
     }
 }
@@ -275,7 +299,8 @@ static void make_tile(tiles *t, kn_lv row, unsigned n)
     t->out[t->panel.at] = lv_add(m, t->first, t->lane);
     product_outer(t->p, t->v, t->out, s->column);
     kn_lv start = lv_add(m, t->row, row);
-    for (unsigned r = 0; r < n; r++) {
+    s->in_rows = lv_sub(m, lv_mul(m, row, lv_int(m, t->most_k + APART)), lv_mul(m, t->lo, lv_int(m, t->most)));
+    for (unsigned r = 0; r < n && !t->rows_packed; r++) {
         to_row(t, start, r);
         product_outer(t->p, t->u, t->out, s->row[r]);
     }
@@ -300,6 +325,29 @@ static void pack(tiles *t, unsigned width)
     lv_store(m, t->pack, lv_add(m, lv_mul(m, k, lv_int(m, t->width)), start), x);
     close_loop(m, loop);
     close_loop(m, lanes);
+}
+
+/* Tiles first .. first + n of the chunk, `width` rows each. */
+static void pack_tiles(tiles *t, int64_t first, int64_t n, unsigned width)
+{
+    maker *m = t->m;
+    kn_lv ks, loop, lanes, ix[MAX_RANK], k = open_loop_between(m, t->lo, t->hi, 0, t->p->order.k, 0, &ks);
+    kn_lv at = lv_mul(m, open_loop(m, first, first + n, 0, &loop), lv_int(m, t->most)), lane = open_loop(m, 0, width, lanes_for(width), &lanes);
+    t->out[t->rows.at] = lv_add(m, lv_add(m, t->row, at), lane);
+    t->out[t->panel.at] = lv_int(m, 0);
+    product_outer(t->p, t->u, t->out, ix);
+    kn_lv x = product_factor(m, t->p, t->u, ix, k), to = lv_mul(m, lv_sub(m, k, t->lo), lv_int(m, t->most));
+    lv_store(m, t->row_pack, lv_add(m, lv_add(m, to, lv_mul(m, at, lv_int(m, t->most_k + APART))), lane), x);
+    close_loop(m, lanes);
+    close_loop(m, loop);
+    close_loop(m, ks);
+}
+
+static void pack_rows(tiles *t)
+{
+    int64_t whole = t->chunk / t->most, rest = t->chunk % t->most;
+    if (whole) pack_tiles(t, 0, whole, t->most);
+    if (rest) pack_tiles(t, whole, 1, (unsigned)rest);
 }
 
 /* Rows whose number is known only when the program runs: whole tiles, then row by row. */
@@ -345,32 +393,34 @@ static void make_tiles(tiles *t, unsigned width)
     if (lanes) close_loop(m, lanes);
 }
 
-static void make_panel(tiles *t, kn_lv first, unsigned width)
+/* The blocks of k, one after the other where they are a loop of their own; what it is closed with, or 0. */
+static kn_lv open_blocks(tiles *t)
 {
     maker *m = t->m;
-    int64_t k = t->p->order.k;
-    t->first = first;
+    kn_lv loop = 0, k = lv_int(m, t->p->order.k);
     t->lo = lv_int(m, 0);
-    t->hi = lv_int(m, k);
-    if (!t->split) {
-        make_tiles(t, width);
-        return;
-    }
-    kn_lv loop;
-    t->block = open_loop(m, 0, (k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &loop);
+    t->hi = k;
+    if (!t->split) return 0;
+    t->block = open_loop(m, 0, (t->p->order.k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK, 0, &loop);
     t->lo = lv_mul(m, t->block, lv_int(m, KN_DOT_BLOCK));
-    t->hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, t->lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, k), 0);
+    t->hi = lv_sop(m, KN_S_min, KILN_I64, KILN_I64, lv_add(m, t->lo, lv_int(m, KN_DOT_BLOCK)), k, 0);
+    return loop;
+}
+
+static void make_panel(tiles *t, kn_lv first, unsigned width)
+{
+    t->first = first;
+    kn_lv loop = t->rows_packed ? 0 : open_blocks(t);
     make_tiles(t, width);
-    close_loop(m, loop);
+    if (loop) close_loop(t->m, loop);
 }
 
 static void new_pack(tiles *t)
 {
-    int64_t k = t->split ? KN_DOT_BLOCK : t->p->order.k;
-    if (t->packed) t->pack = new_slot(t->m, KN_SLOT_SCRATCH, 0, t->p->order.accumulator, k * t->width);
+    if (t->packed) t->pack = new_slot(t->m, KN_SLOT_SCRATCH, 0, t->p->order.accumulator, t->most_k * t->width);
 }
 
-static void make_chunk(tiles *t)
+static void make_panels(tiles *t)
 {
     maker *m = t->m;
     int64_t whole = t->panel.size / t->width, rest = t->panel.size % t->width;
@@ -384,6 +434,18 @@ static void make_chunk(tiles *t)
     }
     if (rest && whole) new_pack(t); /* of its own: the loop over whole panels shares its copy with nobody */
     if (rest) make_panel(t, lv_int(m, whole * t->width), (unsigned)rest);
+}
+
+static void make_chunk(tiles *t)
+{
+    if (!t->rows_packed) {
+        make_panels(t);
+        return;
+    }
+    kn_lv loop = open_blocks(t);
+    pack_rows(t);
+    make_panels(t);
+    if (loop) close_loop(t->m, loop);
 }
 
 /* Dimensions of the result that no tile runs along, one loop each; then the chunks. */
@@ -426,6 +488,8 @@ bool emit_tiles(maker *m, const product *p)
     if (t->panel.size == 1 || open_size(m, t->panel.size)) return false;
     choose(t);
     new_pack(t);
+    int64_t tiles_of_chunk = (t->chunk + t->most - 1) / t->most;
+    if (t->rows_packed) t->row_pack = new_slot(m, KN_SLOT_SCRATCH, 0, p->order.accumulator, tiles_of_chunk * t->most * (t->most_k + APART));
     outer_loops(t, 0);
     m->l->nests++;
     return true;

@@ -62,6 +62,7 @@ typedef struct fft {
     kiln_dtype part;
     const kn_fft *plan[MOST_DIMS]; /* NULL: nothing to do along the dimension */
     const kn_real_fft *real;       /* along the last one */
+    kn_fft_transfers transfers;
     bool between;               /* the workspace begins with the spectrum, which does not fit into the result */
     size_t line, line_im, room; /* where they stand in it */
 } fft;
@@ -97,85 +98,50 @@ static lines lines_of(const int64_t *dims, uint32_t n, uint32_t d, int64_t all, 
 
 /* ---- lines and arrays ---- */
 
-/* Numbers first + at[l] of an array of T. `parts` of a number follow each other; 2 for packed reals, which come in pairs. */
-#define LINE_AT(T, s, parts, l) ((T *)(void *)(s).a->data + (parts) * ((s).first + v->at[l]))
-#define TOGETHER(v) ((v)->n == KN_FFT_LANES && (v)->at[KN_FFT_LANES - 1] - (v)->at[0] == KN_FFT_LANES - 1)
-
-enum { AHEAD = 12 }; /* lines of memory are asked for so many steps before they are needed: they lie on pages of their own */
-
-#define TRANSFERS(T) \
-    static void gather_##T(stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im) \
-    { \
-        const int64_t step = 2 * v->step, lanes = v->lanes; \
-        if (TOGETHER(v)) { \
-            const T *x = LINE_AT(const T, from, parts, 0); \
-            for (int64_t i = 0; i < count; i++, x += step, re += KN_FFT_LANES, im += KN_FFT_LANES) { \
-                if (i + AHEAD < count) __builtin_prefetch(x + AHEAD * step), __builtin_prefetch(x + AHEAD * step + KN_FFT_LANES); \
-                for (int l = 0; l < KN_FFT_LANES; l++) re[l] = (double)x[2 * l], im[l] = (double)x[2 * l + 1]; \
-            } \
-            return; \
-        } \
-        const T *x[KN_FFT_LANES]; /* a missing line repeats the first one */ \
-        for (int64_t l = 0; l < lanes; l++) x[l] = LINE_AT(const T, from, parts, l < v->n ? l : 0); \
-        for (int64_t i = 0; lanes == KN_FFT_LANES && i < count; i++, re += lanes, im += lanes) \
-            for (int l = 0; l < KN_FFT_LANES; l++) re[l] = (double)x[l][i * step], im[l] = (double)x[l][i * step + 1]; \
-        for (int64_t i = 0; lanes == 1 && i < count; i++) re[i] = (double)x[0][i * step], im[i] = (double)x[0][i * step + 1]; \
-    } \
-    static void spread_##T(stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im) \
-    { \
-        const int64_t step = 2 * v->step, lanes = v->lanes; \
-        if (TOGETHER(v)) { \
-            T *y = LINE_AT(T, to, parts, 0); \
-            for (int64_t i = 0; i < count; i++, y += step, re += KN_FFT_LANES, im += KN_FFT_LANES) { \
-                if (i + AHEAD < count) __builtin_prefetch(y + AHEAD * step, 1), __builtin_prefetch(y + AHEAD * step + KN_FFT_LANES, 1); \
-                for (int l = 0; l < KN_FFT_LANES; l++) y[2 * l] = (T)(re[l] / scale), y[2 * l + 1] = (T)(im[l] / scale); \
-            } \
-            return; \
-        } \
-        T *y[KN_FFT_LANES]; \
-        for (int64_t l = 0; l < v->n; l++) y[l] = LINE_AT(T, to, parts, l); \
-        for (int64_t i = 0; i < count; i++, re += lanes, im += lanes) \
-            for (int64_t l = 0; l < v->n; l++) y[l][i * step] = (T)(re[l] / scale), y[l][i * step + 1] = (T)(im[l] / scale); \
-    } \
-    static void gather_odd_##T(stretch from, const lines *v, int64_t count, double *re) \
-    { \
-        for (int64_t l = 0; l < v->n; l++) \
-            for (int64_t i = 0; i < count; i++) re[i * v->lanes + l] = (double)LINE_AT(const T, from, 1, l)[i]; \
-    } \
-    static void spread_odd_##T(stretch to, const lines *v, int64_t count, double scale, const double *re) \
-    { \
-        for (int64_t l = 0; l < v->n; l++) \
-            for (int64_t i = 0; i < count; i++) LINE_AT(T, to, 1, l)[i] = (T)(re[i * v->lanes + l] / scale); \
-    }
-TRANSFERS(double)
-TRANSFERS(float)
-
-static void gather(stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im)
+/* Numbers first + at[l] of an array. `parts` of a number follow each other; 1 for packed reals, which come in pairs. */
+static kn_fft_lines lines_at(stretch s, const lines *v, int64_t parts)
 {
-    (from.a->dtype == KILN_F64 ? gather_double : gather_float)(from, v, parts, count, re, im);
+    kn_fft_lines x = {.n = v->n, .lanes = v->lanes, .step = v->step, .wide = s.a->dtype == KILN_F64};
+    size_t bytes = x.wide ? sizeof(double) : sizeof(float);
+    x.together = parts == 2 && v->n == KN_FFT_LANES && v->at[KN_FFT_LANES - 1] - v->at[0] == KN_FFT_LANES - 1;
+    for (int64_t l = 0; l < v->lanes; l++) x.line[l] = (char *)s.a->data + (size_t)(parts * (s.first + v->at[l < v->n ? l : 0])) * bytes;
+    return x;
 }
 
-static void spread(stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im)
+static void gather(const fft *s, stretch from, const lines *v, int64_t parts, int64_t count, double *re, double *im)
 {
-    (to.a->dtype == KILN_F64 ? spread_double : spread_float)(to, v, parts, count, scale, re, im);
+    kn_fft_lines x = lines_at(from, v, parts);
+    s->transfers.gather(&x, count, re, im);
+}
+
+static void spread(const fft *s, stretch to, const lines *v, int64_t parts, int64_t count, double scale, const double *re, const double *im)
+{
+    kn_fft_lines y = lines_at(to, v, parts);
+    s->transfers.spread(&y, count, scale, re, im);
 }
 
 /* Lines of real numbers, packed in pairs where the length is even. */
-static void gather_real(stretch from, const lines *v, double *re, double *im)
+static void gather_real(const fft *s, stretch from, const lines *v, double *re, double *im)
 {
     if (kn_real_fft_packed(v->length)) {
-        gather(from, v, 1, v->length / 2, re, im);
+        gather(s, from, v, 1, v->length / 2, re, im);
         return;
     }
+    double none;
     memset(re, 0, (size_t)(v->length * v->lanes) * sizeof *re);
     memset(im, 0, (size_t)(v->length * v->lanes) * sizeof *im);
-    (from.a->dtype == KILN_F64 ? gather_odd_double : gather_odd_float)(from, v, v->length, re);
+    for (int64_t l = 0; l < v->n; l++)
+        for (int64_t i = 0; i < v->length; i++) kn_parts_load(from.a, from.first + v->at[l] + i, &re[i * v->lanes + l], &none);
 }
 
-static void spread_real(stretch to, const lines *v, double scale, const double *re, const double *im)
+static void spread_real(const fft *s, stretch to, const lines *v, double scale, const double *re, const double *im)
 {
-    if (kn_real_fft_packed(v->length)) spread(to, v, 1, v->length / 2, scale, re, im);
-    else (to.a->dtype == KILN_F64 ? spread_odd_double : spread_odd_float)(to, v, v->length, scale, re);
+    if (kn_real_fft_packed(v->length)) {
+        spread(s, to, v, 1, v->length / 2, scale, re, im);
+        return;
+    }
+    for (int64_t l = 0; l < v->n; l++)
+        for (int64_t i = 0; i < v->length; i++) kn_parts_store(to.a, to.first + v->at[l] + i, re[i * v->lanes + l] / scale, 0);
 }
 
 /* ---- transforms along one dimension ---- */
@@ -185,9 +151,9 @@ static void along(const fft *s, const place *p, uint32_t d, stretch from, stretc
     int64_t all = s->spectrum / s->dims[d];
     for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
         lines v = lines_of(s->dims, s->n, d, all, k);
-        gather(from, &v, 2, v.length, p->line_re, p->line_im);
+        gather(s, from, &v, 2, v.length, p->line_re, p->line_im);
         if (s->plan[d]) kn_fft_run(s->plan[d], p->line_re, p->line_im, v.lanes, p->room);
-        spread(to, &v, 2, v.length, scale, p->line_re, p->line_im);
+        spread(s, to, &v, 2, v.length, scale, p->line_re, p->line_im);
     }
 }
 
@@ -198,23 +164,20 @@ static void along_real(const fft *s, const place *p, stretch from, stretch to, d
     int64_t all = s->spectrum / s->dims[d];
     for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
         lines half = lines_of(s->dims, s->n, d, all, k), whole = lines_of(s->lengths, s->n, d, all, k);
-        if (s->type == IRFFT) gather(from, &half, 2, half.length, p->line_re, p->line_im);
-        else gather_real(from, &whole, p->line_re, p->line_im);
+        if (s->type == IRFFT) gather(s, from, &half, 2, half.length, p->line_re, p->line_im);
+        else gather_real(s, from, &whole, p->line_re, p->line_im);
         kn_real_fft_run(s->real, p->line_re, p->line_im, half.lanes, p->room);
-        if (s->type == RFFT) spread(to, &half, 2, half.length, scale, p->line_re, p->line_im);
-        else spread_real(to, &whole, scale, p->line_re, p->line_im);
+        if (s->type == RFFT) spread(s, to, &half, 2, half.length, scale, p->line_re, p->line_im);
+        else spread_real(s, to, &whole, scale, p->line_re, p->line_im);
     }
 }
 
 /* No dimension: of one number, itself. */
 static void copy(stretch from, stretch to)
 {
-    lines one = {.n = 1, .lanes = 1, .step = 1, .length = 1};
     double re, im = 0;
-    if (from.a->complex) gather(from, &one, 2, 1, &re, &im);
-    else gather_real(from, &one, &re, &im);
-    if (to.a->complex) spread(to, &one, 2, 1, 1, &re, &im);
-    else spread_real(to, &one, 1, &re, &im);
+    kn_parts_load(from.a, from.first, &re, &im);
+    kn_parts_store(to.a, to.first, re, im);
 }
 
 /* One transform, a dimension at a time: reals first on the way there, last on the way back. */
@@ -286,6 +249,7 @@ static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, co
     KILN_TRY_MEM(ctx, own);
     *self = own;
     int sign = s.type == FFT || s.type == RFFT ? -1 : 1;
+    own->transfers = kn_fft_transfers_here();
     for (uint32_t d = 0; d < s.n && s.batch > 0; d++) {
         if (is_real(s.type) && d + 1 == s.n) {
             KILN_TRY(kn_real_fft_new(ctx, arena, s.lengths[d], sign, &own->real));

@@ -286,6 +286,12 @@ static kiln_status type_lapack(kn_typing *t)
 
 enum { I_COMPLEX, I_M, I_N, I_K, I_P, I_Q, I_BATCH, I_LETTERS };
 
+/* A matrix of an array; a vector has one column. */
+typedef struct extent {
+    int64_t rows, columns;
+    size_t width, bytes; /* of an element, of all */
+} extent;
+
 typedef struct lapack {
     const routine *r;
     sizes z;
@@ -293,6 +299,8 @@ typedef struct lapack {
     kn_lapack_fn fn;
     workspace w; /* its lengths */
     kn_parts parts[4 + MOST_ARRAYS]; /* results, then operands, still without data */
+    extent matrix[4 + MOST_ARRAYS];
+    int from[MOST_ARRAYS]; /* the operand that a result begins as, or -1 */
     size_t in[4], out[MOST_ARRAYS], packed[2], work, rwork, iwork; /* places in the workspace */
     bool nothing; /* results are zero */
 } lapack;
@@ -303,8 +311,22 @@ static int64_t count_of(const sizes *z, const shape *s)
     for (const char *c = s->dims; *c; c++) n *= dim(z, *c);
     return n;
 }
-static size_t bytes_of(const sizes *z, const shape *s, kiln_dtype d) { return (size_t)count_of(z, s) * kiln_dtype_bytes(dtype_of(s->dtype, d)); }
 static const shape *shape_at(const routine *r, uint32_t i) { return i < r->nout ? &r->out[i] : &r->in[i - r->nout]; }
+
+static extent extent_of(const sizes *z, const shape *own, const kn_parts *p)
+{
+    uint32_t rank = rank_of(own);
+    size_t width = kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1);
+    return (extent){rank ? dim(z, own->dims[0]) : 1, rank == 2 ? dim(z, own->dims[1]) : 1, width, (size_t)count_of(z, own) * width};
+}
+
+/* Which operand a result begins as, or -1: those of the same shape at the front, c of ormqr. */
+static int begins_as(const routine *r, uint32_t result)
+{
+    if (r->call == geev) return -1;
+    if (r->call == ormqr) return 2;
+    return result < r->nin && strcmp(r->in[result].dims, r->out[result].dims) == 0 && r->out[result].dtype == r->in[result].dtype ? (int)result : -1;
+}
 
 /* Sizes and element types, and that every array fits. */
 static bool read_call(const kn_call *c, lapack *s)
@@ -328,6 +350,8 @@ static bool read_call(const kn_call *c, lapack *s)
         *p = (kn_parts){own->dtype == 'i' ? KILN_I32 : part, own->dtype == 'c' || (own->dtype == 't' && v[I_COMPLEX]), NULL};
         int64_t n = kn_call_product((int64_t[]){s->z.batch, count_of(&s->z, own)}, 2);
         if (!kn_parts_fit(c, i, p->dtype, p->complex, n)) return false;
+        s->matrix[i] = extent_of(&s->z, own, p);
+        if (i < c->nout) s->from[i] = begins_as(s->r, i);
     }
     bool none = s->r->call == ormqr ? s->z.p == 0 || s->z.q == 0 : s->z.n == 0 || s->z.m == 0; /* no reflections leave c as it is */
     s->nothing = s->z.batch == 0 || none;
@@ -361,8 +385,8 @@ static bool lay_out(lapack *s, size_t *bytes)
     int64_t most = (s->z.m > s->z.n ? s->z.m : s->z.n) + 1, fixed;
     size_t element = kiln_dtype_bytes(s->dtype);
     bool good = kn_call_product((int64_t[]){5, most, most}, 3) >= 0;
-    for (uint32_t i = 0; good && i < s->r->nin; i++) good = kn_call_room(bytes, (int64_t)bytes_of(&s->z, &s->r->in[i], s->dtype) + 16, 1, &s->in[i]);
-    for (uint32_t i = 0; good && i < s->r->nout; i++) good = kn_call_room(bytes, (int64_t)bytes_of(&s->z, &s->r->out[i], s->dtype) + 16, 1, &s->out[i]);
+    for (uint32_t i = 0; good && i < s->r->nin; i++) good = kn_call_room(bytes, (int64_t)s->matrix[s->r->nout + i].bytes + 16, 1, &s->in[i]);
+    for (uint32_t i = 0; good && i < s->r->nout; i++) good = kn_call_room(bytes, (int64_t)s->matrix[i].bytes + 16, 1, &s->out[i]);
     for (int i = 0; good && i < 2 && s->r->call == geev; i++) good = kn_call_room(bytes, s->z.n * s->z.n, element, &s->packed[i]);
     if (!good) return false;
     fixed = 5 * most * most + 7 * most; /* what gesdd, gesvd and geev want of real workspace without asking */
@@ -388,17 +412,27 @@ static kiln_status bind_lapack(kiln_ctx *ctx, kn_arena *arena, const kn_call *c,
 
 /* ---- one matrix ---- */
 
-/* Between a row-major matrix of an array (from number `at` on) and a column-major buffer. */
-static void copy_matrix(const sizes *z, const shape *own, const kn_parts *p, int64_t matrix, char *buffer, bool to_array)
+#define TRANSPOSED(name, T) \
+    static void name(void *to, const void *from, int64_t rows, int64_t columns) \
+    { \
+        for (int64_t k = 0; k < columns; k++) \
+            for (int64_t i = 0; i < rows; i++) ((T *)to)[k * rows + i] = ((const T *)from)[i * columns + k]; \
+    }
+typedef struct sixteen {
+    uint64_t part[2];
+} sixteen;
+TRANSPOSED(transposed_4, uint32_t)
+TRANSPOSED(transposed_8, uint64_t)
+TRANSPOSED(transposed_16, sixteen)
+
+/* Between a row-major matrix of an array and a column-major buffer. */
+static void copy_matrix(const extent *x, char *array, char *buffer, bool to_array)
 {
-    size_t w = kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1);
-    int64_t rows = rank_of(own) ? dim(z, own->dims[0]) : 1, columns = rank_of(own) == 2 ? dim(z, own->dims[1]) : 1;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < columns; k++) {
-            char *a = p->data + (size_t)((matrix * rows + i) * columns + k) * w, *b = buffer + (size_t)(k * rows + i) * w;
-            if (w == 8) memcpy(to_array ? a : b, to_array ? b : a, 8);
-            else memcpy(to_array ? a : b, to_array ? b : a, w);
-        }
+    char *to = to_array ? array : buffer, *from = to_array ? buffer : array;
+    int64_t rows = to_array ? x->columns : x->rows, columns = to_array ? x->rows : x->columns;
+    if (x->bytes == 0) return;
+    if (rows == 1 || columns == 1) memcpy(to, from, x->bytes);
+    else (x->width == 4 ? transposed_4 : x->width == 8 ? transposed_8 : transposed_16)(to, from, rows, columns);
 }
 
 /* Vectors of a real matrix: columns k and k + 1 are real and imaginary part where value k has an imaginary part. */
@@ -414,14 +448,6 @@ static void unpack(const void *packed, const void *wi, int64_t n, kiln_dtype rea
         }
         k += pair;
     }
-}
-
-/* Which operand a result begins as, or -1: those of the same shape at the front, c of ormqr. */
-static int begins_as(const routine *r, uint32_t result)
-{
-    if (r->call == geev) return -1;
-    if (r->call == ormqr) return 2;
-    return result < r->nin && strcmp(r->in[result].dims, r->out[result].dims) == 0 && r->out[result].dtype == r->in[result].dtype ? (int)result : -1;
 }
 
 /* Iterations on what is not finite need not end, or end the process, and no column of NaN is the largest; they are not begun. */
@@ -449,9 +475,8 @@ static lapack_int call_once(const lapack *s, char *work, void *const *in, void *
     bool packs = s->r->call == geev && s->r->nout == 5;
     void *vectors[2] = {out[2], out[3]};
     for (uint32_t i = 0; i < s->r->nout; i++) {
-        int from = begins_as(s->r, i);
-        if (from >= 0) memcpy(out[i], in[from], bytes_of(&s->z, &s->r->out[i], s->dtype));
-        else memset(out[i], 0, bytes_of(&s->z, &s->r->out[i], s->dtype));
+        if (s->from[i] >= 0) memcpy(out[i], in[s->from[i]], s->matrix[i].bytes);
+        else memset(out[i], 0, s->matrix[i].bytes);
     }
     if (iterates(s->r) && !all_finite(s, in[0])) {
         fill_nan(s, out);
@@ -467,36 +492,24 @@ static lapack_int call_once(const lapack *s, char *work, void *const *in, void *
     return status;
 }
 
-static void clear(const kn_parts *p, int64_t n)
-{
-    if (n > 0) memset(p->data, 0, (size_t)n * kiln_dtype_bytes(p->dtype) * (p->complex ? 2 : 1));
-}
-
 static void run_lapack(const void *self, void *const *arrays, void *workspace_bytes)
 {
     const lapack *s = self;
     char *work = workspace_bytes;
     uint32_t nout = s->r->nout;
-    kn_parts parts[4 + MOST_ARRAYS];
     void *in[4] = {NULL}, *out[MOST_ARRAYS] = {NULL};
-    for (uint32_t i = 0; i < nout + s->r->nin; i++) {
-        parts[i] = s->parts[i];
-        parts[i].data = arrays[i];
-    }
-    if (s->nothing) {
-        for (uint32_t i = 0; i < nout; i++)
-            clear(&parts[i], s->z.batch * count_of(&s->z, &s->r->out[i]));
-        return;
-    }
+    for (uint32_t i = 0; s->nothing && i < nout; i++)
+        if (s->matrix[i].bytes > 0) memset(arrays[i], 0, (size_t)s->z.batch * s->matrix[i].bytes);
+    if (s->nothing) return;
     for (uint32_t i = 0; i < s->r->nin; i++) in[i] = work + s->in[i];
     for (uint32_t i = 0; i < nout; i++) out[i] = work + s->out[i];
     workspace w = s->w;
     w.work = work + s->work, w.rwork = work + s->rwork, w.iwork = (lapack_int *)(void *)(work + s->iwork);
-    for (int64_t b = 0; b < s->z.batch; b++) {
-        for (uint32_t i = 0; i < s->r->nin; i++) copy_matrix(&s->z, &s->r->in[i], &parts[nout + i], b, in[i], false);
+    for (size_t b = 0; b < (size_t)s->z.batch; b++) {
+        for (uint32_t i = 0; i < s->r->nin; i++) copy_matrix(&s->matrix[nout + i], (char *)arrays[nout + i] + b * s->matrix[nout + i].bytes, in[i], false);
         lapack_int status = call_once(s, work, in, out, &w);
         if (s->r->status) memcpy(out[nout - 1], &status, sizeof status);
-        for (uint32_t i = 0; i < nout; i++) copy_matrix(&s->z, &s->r->out[i], &parts[i], b, out[i], true);
+        for (uint32_t i = 0; i < nout; i++) copy_matrix(&s->matrix[i], (char *)arrays[i] + b * s->matrix[i].bytes, out[i], true);
     }
 }
 

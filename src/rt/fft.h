@@ -24,6 +24,20 @@ kiln_status kn_fft_new(kiln_ctx *ctx, kn_arena *arena, int64_t n, int sign, cons
 int64_t kn_fft_room(int64_t n); /* doubles of workspace per lane that a run needs */
 void kn_fft_run(const kn_fft *f, double *re, double *im, int64_t lanes, double *room); /* in place */
 
+/* Lines of an array, of pairs of f64 (`wide`) or f32: complex numbers, or reals two by two. */
+typedef struct kn_fft_lines {
+    char *line[KN_FFT_LANES]; /* the first pair of each of the n lines; lanes without a line have the first one's */
+    int64_t n, lanes, step;   /* pairs of a line are `step` pairs apart */
+    bool wide, together;      /* together: eight lines whose pairs stand side by side */
+} kn_fft_lines;
+
+/* The first `count` pairs of lines into lanes, and back: divided by `scale`, a whole number, and rounded. */
+typedef struct kn_fft_transfers {
+    void (*gather)(const kn_fft_lines *v, int64_t count, double *re, double *im);
+    void (*spread)(const kn_fft_lines *v, int64_t count, double scale, const double *re, const double *im);
+} kn_fft_transfers;
+kn_fft_transfers kn_fft_transfers_here(void); /* those for this processor: the same bits, wider registers */
+
 /* Of real numbers: forward to the first n/2 + 1 of the spectrum, backward from them (the imaginary parts of the first, and of the last for even
  * n, are not looked at). An even length takes a complex transform of half of it (Numerical Recipes, 12.3). */
 typedef struct kn_real_fft kn_real_fft;

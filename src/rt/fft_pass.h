@@ -5,7 +5,7 @@
 /* At position j of x and y. */
 #define AT(p, i) (*(LANE *)(void *)((p) + (i)))
 #define READ(p, i) (*(const LANE *)(const void *)((p) + (i)))
-/* y_k of re and im, turned by w. */
+/* y_k of re and im, turned by w. A pass reads all of a butterfly before it writes. */
 #define TURNED(k, a_, b_, t_) (AT(yr, (k)*width) = (a_) * (t_).re - (b_) * (t_).im, AT(yi, (k)*width) = (a_) * (t_).im + (b_) * (t_).re)
 
 enum { NAME(count) = sizeof(LANE) / sizeof(double) };
@@ -46,6 +46,40 @@ static inline __attribute__((always_inline)) void NAME(radix4)(const kn_fft_pass
     END
 }
 
+/* Sums over the even and the odd numbers, of which the latter are turned by eighths. */
+static inline __attribute__((always_inline)) void NAME(radix8)(const kn_fft_pass *p, double sign, const double *ar, const double *ai, double *br, double *bi,
+                                                               int64_t width)
+{
+    const int64_t apart = p->m * width;
+    const double half = 0.70710678118654752440; /* its root */
+/* Four numbers from the first one at `first` on, two apart: e, o; names of their sums begin with s. */
+#define FOURTHS(s, first) \
+    LANE s##x0 = READ(xr, (first)*apart), s##y0 = READ(xi, (first)*apart), s##x1 = READ(xr, ((first) + 2) * apart), s##y1 = READ(xi, ((first) + 2) * apart); \
+    LANE s##x2 = READ(xr, ((first) + 4) * apart), s##y2 = READ(xi, ((first) + 4) * apart); \
+    LANE s##x3 = READ(xr, ((first) + 6) * apart), s##y3 = READ(xi, ((first) + 6) * apart); \
+    LANE s##er = s##x0 + s##x2, s##ei = s##y0 + s##y2, s##fr = s##x0 - s##x2, s##fi = s##y0 - s##y2; \
+    LANE s##gr = s##x1 + s##x3, s##gi = s##y1 + s##y3, s##hr = (s##y3 - s##y1) * sign, s##hi = (s##x1 - s##x3) * sign; \
+    LANE s##r0 = s##er + s##gr, s##i0 = s##ei + s##gi, s##r1 = s##fr + s##hr, s##i1 = s##fi + s##hi; \
+    LANE s##r2 = s##er - s##gr, s##i2 = s##ei - s##gi, s##r3 = s##fr - s##hr, s##i3 = s##fi - s##hi
+    EACH(8)
+        FOURTHS(e, 0);
+        FOURTHS(o, 1);
+        LANE r1 = (or1 - oi1 * sign) * half, i1 = (oi1 + or1 * sign) * half, r2 = oi2 * -sign, i2 = or2 * sign;
+        LANE r3 = (or3 + oi3 * sign) * -half, i3 = (or3 * sign - oi3) * half;
+        LANE y1r = er1 + r1, y1i = ei1 + i1, y2r = er2 + r2, y2i = ei2 + i2, y3r = er3 + r3, y3i = ei3 + i3, y4r = er0 - or0, y4i = ei0 - oi0;
+        LANE y5r = er1 - r1, y5i = ei1 - i1, y6r = er2 - r2, y6i = ei2 - i2, y7r = er3 - r3, y7i = ei3 - i3;
+        AT(yr, 0) = er0 + or0, AT(yi, 0) = ei0 + oi0;
+        TURNED(1, y1r, y1i, w[0]);
+        TURNED(2, y2r, y2i, w[1]);
+        TURNED(3, y3r, y3i, w[2]);
+        TURNED(4, y4r, y4i, w[3]);
+        TURNED(5, y5r, y5i, w[4]);
+        TURNED(6, y6r, y6i, w[5]);
+        TURNED(7, y7r, y7i, w[6]);
+    END
+#undef FOURTHS
+}
+
 /* An odd radix: pairs i, radix - i have the same cosine and opposite sines. */
 static inline __attribute__((always_inline)) void NAME(odd)(const kn_fft_pass *p, int64_t radix, double sign, const double *ar, const double *ai, double *br,
                                                             double *bi, int64_t width)
@@ -82,6 +116,7 @@ static inline __attribute__((always_inline)) void NAME(pass)(const kn_fft_pass *
     switch (p->radix) {
     case 2: NAME(radix2)(p, ar, ai, br, bi, width); break;
     case 4: NAME(radix4)(p, sign, ar, ai, br, bi, width); break;
+    case 8: NAME(radix8)(p, sign, ar, ai, br, bi, width); break;
     case 3: NAME(odd)(p, 3, sign, ar, ai, br, bi, width); break;
     case 5: NAME(odd)(p, 5, sign, ar, ai, br, bi, width); break;
     default: NAME(odd)(p, p->radix, sign, ar, ai, br, bi, width);

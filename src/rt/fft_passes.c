@@ -21,19 +21,16 @@ typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
 
 INLINE void passes(const kn_fft *f, double *re, double *im, int64_t lanes, double *room)
 {
-    int64_t n = f->n * lanes;
-    double *from_re = re, *from_im = im, *to_re = room, *to_im = room + n;
+    double *from_re = re, *from_im = im, *to_re = room, *to_im = room + f->n * lanes;
     for (uint32_t k = 0; k < f->n_passes; k++) {
         const kn_fft_pass *p = &f->passes[k];
         int64_t width = p->s * lanes;
+        if (from_re == re && k + 1 == f->n_passes) to_re = re, to_im = im; /* the last one's butterflies write where they read */
         if (width % eight_count == 0) eight_pass(p, f->sign, from_re, from_im, to_re, to_im, width);
         else one_pass(p, f->sign, from_re, from_im, to_re, to_im, width);
         double *r = from_re, *i = from_im;
         from_re = to_re, from_im = to_im, to_re = r, to_im = i;
     }
-    if (from_re == re) return;
-    memcpy(re, from_re, (size_t)n * sizeof *re);
-    memcpy(im, from_im, (size_t)n * sizeof *im);
 }
 
 static void passes_plain(const kn_fft *f, double *re, double *im, int64_t lanes, double *room) { passes(f, re, im, lanes, room); }

@@ -57,6 +57,7 @@ static uint32_t factorise(int64_t n, int64_t *factor)
     int64_t left = n;
     uint32_t k = 0;
     static const int64_t small[] = {4, 2, 3, 5, 7};
+    for (; left % 8 == 0 && left % 32 != 16; left /= 8) factor[k++] = 8;
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         while (left % small[i] == 0) factor[k++] = small[i], left /= small[i];
     for (int64_t p = 11; p <= KN_FFT_LONGEST && left > 1; p += 2)

@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "rt/maths.h"
+#include "rt/remainder.h"
 #include "rt/sleef_names.h"
 
 #include <math.h>
@@ -19,13 +20,18 @@ enum {
     KN_MATHS_UNARY(FIRST_OWN) SLEEF(FIRST)
 #undef FIRST_OWN
 #undef FIRST
-        REM_D1,
-    REM_F1,
-    N_ROUTINES
+        FIRST_rem,
+    N_ROUTINES = FIRST_rem + FORMS
 };
 _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
 
-#define REMAINDERS [REM_D1] = (kn_function)fmod, [REM_F1] = (kn_function)fmodf
+#define FORM_f64 D
+#define FORM_f32 F
+#define FORM(letter, lanes) FORM_(letter, lanes)
+#define FORM_(letter, lanes) letter##lanes
+#define DECLARE_REMAINDER(d, lanes, isa) extern void kn_rem_##d##_x##lanes##_##isa(void);
+#define REMAINDER(d, lanes, isa) [FIRST_rem + FORM(FORM_##d, lanes)] = kn_rem_##d##_x##lanes##_##isa,
+#define REMAINDERS [FIRST_rem + D1] = (kn_function)fmod, [FIRST_rem + F1] = (kn_function)fmodf,
 #define OWN(f, form, at, isa) [FIRST_##f + at] = (kn_function)kn_maths_##f##_##form##_##isa
 #define OWN_VECTOR(f, form, isa) extern void kn_maths_##f##_##form##_##isa(void)
 
@@ -57,10 +63,14 @@ KN_MATHS_UNARY(DECLARE_OWN)
         OWN(f, f32_x8, F8, v3),
 #define OWN_WIDE(f) OWN(f, f64_x8, D8, v4), OWN(f, f32_x16, F16, v4),
 
+KN_REMAINDERS_V3(DECLARE_REMAINDER)
+KN_REMAINDERS_V4(DECLARE_REMAINDER)
+
 static const struct kiln_table v2 = {.fn = {KN_MATHS_UNARY(OWN_PLAIN) SLEEF(PLAIN) REMAINDERS}};
-static const struct kiln_table v3 = {.fn = {KN_MATHS_UNARY(OWN_COMMON) SLEEF(COMMON) REMAINDERS}};
+static const struct kiln_table v3 = {.fn = {KN_MATHS_UNARY(OWN_COMMON) SLEEF(COMMON) REMAINDERS KN_REMAINDERS_V3(REMAINDER)}};
 static const struct kiln_table v4 = {
-    .fn = {KN_MATHS_UNARY(OWN_COMMON) KN_MATHS_UNARY(OWN_WIDE) SLEEF(COMMON) SLEEF(WIDE) REMAINDERS}};
+    .fn = {KN_MATHS_UNARY(OWN_COMMON) KN_MATHS_UNARY(OWN_WIDE) SLEEF(COMMON) SLEEF(WIDE) REMAINDERS KN_REMAINDERS_V3(REMAINDER)
+            KN_REMAINDERS_V4(REMAINDER)}};
 static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_X86_64_V2] = &v2, [KN_X86_64_V3] = &v3, [KN_X86_64_V4] = &v4};
 #else
 #define DECLARE(f, u)                                                                                                 \
@@ -75,7 +85,8 @@ KN_MATHS_UNARY(DECLARE_OWN)
     [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##advsimd, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##advsimd,
 #define OWN_COMMON(f) OWN(f, f64_x1, D1, neon), OWN(f, f32_x1, F1, neon), OWN(f, f64_x2, D2, neon), OWN(f, f32_x4, F4, neon),
 
-static const struct kiln_table aarch64 = {.fn = {KN_MATHS_UNARY(OWN_COMMON) SLEEF(COMMON) REMAINDERS}};
+KN_REMAINDERS_NEON(DECLARE_REMAINDER)
+static const struct kiln_table aarch64 = {.fn = {KN_MATHS_UNARY(OWN_COMMON) SLEEF(COMMON) REMAINDERS KN_REMAINDERS_NEON(REMAINDER)}};
 static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_AARCH64] = &aarch64};
 #endif
 
@@ -94,6 +105,7 @@ static int first_of(kn_sop op)
         KN_MATHS_UNARY(CASE_OWN) SLEEF(CASE)
 #undef CASE
 #undef CASE_OWN
+    case KN_S_rem: return FIRST_rem;
     default: return -1;
     }
 }
@@ -102,7 +114,6 @@ int kn_table_index(kn_sop op, kiln_dtype d, int lanes)
 {
     if (d != KILN_F64 && d != KILN_F32) return -1;
     bool wide = d == KILN_F64;
-    if (op == KN_S_rem) return lanes == 1 ? wide ? REM_D1 : REM_F1 : -1;
     int first = first_of(op), form;
     switch (lanes) {
     case 1: form = wide ? D1 : F1; break;
@@ -119,7 +130,7 @@ const unsigned *kn_table_lanes(kn_sop op, kiln_dtype d, const char *target)
 {
     static const unsigned one[] = {1, 0}, lanes[] = {16, 8, 4, 2, 1, 0}, f32[] = {16, 8, 4, 1, 0};
     const kn_target *t = kn_target_find(target);
-    if (op == KN_S_rem || !t) return one;
+    if (!t || (op == KN_S_rem && t == &kn_targets[KN_X86_64_V2])) return one;
     unsigned most = t->vector_bits / (d == KILN_F64 ? 64 : 32);
     const unsigned *from = d == KILN_F64 ? lanes : f32;
     while (*from > most) from++;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const int64_t lengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 20, 25, 32, 49, 60, 61, 64, 67, 74, 97, 100, 122, 128, 131, 134, 210, 256, 257};
+static const int64_t lengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 20, 25, 32, 49, 60, 61, 64, 67, 74, 96, 97, 100, 122, 128, 131, 134, 210, 256, 257, 512};
 
 typedef long double wide;
 
@@ -107,8 +107,47 @@ static void real_lines(void **state)
     kn_arena_fini(&arena);
 }
 
+/* Every part of every pair, `count` of each line, from an array to lanes and back: what is not of a line stays as it is. */
+static void check_transfers(bool doubled, int64_t n, int64_t lanes, int64_t apart, int64_t step, int64_t count, double scale)
+{
+    enum { L = KN_FFT_LANES, PARTS = 512 };
+    kn_fft_transfers t = kn_fft_transfers_here();
+    kn_fft_lines v = {.n = n, .lanes = lanes, .step = step, .wide = doubled, .together = n == L && apart == 1};
+    double doubles[PARTS], re[L * 16], im[L * 16], want[PARTS];
+    float floats[PARTS];
+    char *data = doubled ? (char *)doubles : (char *)floats;
+    size_t pair = 2 * (doubled ? sizeof(double) : sizeof(float));
+    for (int64_t k = 0; k < PARTS; k++) want[k] = doubles[k] = floats[k] = (float)number(k, 0, 0);
+    for (int64_t l = 0; l < lanes; l++) v.line[l] = data + (size_t)(l < n ? l * apart : 0) * pair;
+    t.gather(&v, count, re, im);
+    for (int64_t l = 0; l < n; l++)
+        for (int64_t i = 0; i < count; i++) {
+            int64_t at = 2 * (l * apart + i * step);
+            assert_memory_equal(&re[i * lanes + l], &doubles[at], sizeof(double));
+            assert_memory_equal(&im[i * lanes + l], &doubles[at + 1], sizeof(double));
+            want[at] = doubles[at] / scale, want[at + 1] = doubles[at + 1] / scale;
+        }
+    t.spread(&v, count, scale, re, im);
+    for (int64_t k = 0; k < PARTS; k++)
+        if (doubled ? doubles[k] != want[k] : floats[k] != (float)want[k])
+            fail_msg("part %lld of %s lines %lld apart, step %lld, scale %g", (long long)k, doubled ? "wide" : "narrow", (long long)apart, (long long)step, scale);
+}
+
+static void transfers(void **state)
+{
+    (void)state;
+    static const int64_t ways[][2] = {{1, 8}, {1, 13}, {20, 1}, {26, 2}}; /* lines apart, step */
+    for (size_t w = 0; w < 4; w++)
+        for (int64_t n = 1; n <= KN_FFT_LANES; n++)
+            for (int64_t count = 1; count <= 13; count++)
+                for (int k = 0; k < 6; k++) {
+                    check_transfers(k & 1, n, KN_FFT_LANES, ways[w][0], ways[w][1], count, (double[]){1, 64, 12}[k / 2]);
+                    if (n == 1) check_transfers(k & 1, 1, 1, ways[w][0], ways[w][1], count, (double[]){1, 64, 12}[k / 2]);
+                }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(complex_lines), cmocka_unit_test(real_lines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(complex_lines), cmocka_unit_test(real_lines), cmocka_unit_test(transfers)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
