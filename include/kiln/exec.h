@@ -86,7 +86,7 @@ KILN_API void kiln_run_counts_get(const kiln_ctx *ctx, kiln_run_counts *out);
 /** Integers of the compile. */
 typedef struct kiln_exec_info {
     uint64_t equations, lowered_ops, time_loops, nests, splits, epilogues, copies, exit_copies, calls_out, scalar_calls, routine_calls, code_bytes, scratch_bytes;
-    uint64_t record_bytes; /**< of scratch: states of while loops that their ways back keep, at most */
+    uint64_t record_bytes; /**< of scratch: states of while loops, and tangents, that their ways back keep, at most */
     double lower_ms, optimise_ms, loops_ms, emit_ms, load_ms; /**< time spent per phase */
     int tier;
     uint32_t n_scopes; /**< for ticks */

@@ -24,7 +24,7 @@
     X(routine_calls) /* call sites of routines on whole arrays */                                  \
     X(code_bytes)                                                                                  \
     X(scratch_bytes)                                                                               \
-    X(record_bytes) /* of scratch: states that the ways back through while loops keep, at most */
+    X(record_bytes) /* of scratch: what the ways back through while loops keep of states and tangents, at most */
 
 typedef struct kn_counters {
 #define KN_COUNTER_FIELD(name) uint64_t name;

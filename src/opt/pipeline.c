@@ -8,18 +8,18 @@
 const kn_pass kn_pipeline[] = {
     {"simplify", "algebra that keeps bits, constants folded, moves composed, loops and branches trimmed", kn_pass_simplify},
     {"cse", "equal equations merged", kn_pass_cse},
+    {"alike", "while loops that another one contains, trip for trip, left out", kn_pass_alike},
     {"licm", "what no trip of a loop changes, moved before the loop", kn_pass_licm},
     {"updates", "sums with an update of zeros become updates; updates move behind the other readers of their operand", kn_pass_updates},
     {"dce", "what no output needs, removed; carries of loops and results of branches too", kn_pass_dce},
     {NULL, NULL, NULL},
 };
 
-extern const kn_rule kn_cse_rules[], kn_licm_rules[], kn_updates_rules[], kn_dce_rules[];
+extern const kn_rule kn_cse_rules[], kn_alike_rules[], kn_licm_rules[], kn_updates_rules[], kn_dce_rules[];
 const kn_rule_group kn_rule_groups[] = {
     {"simplify", kn_arithmetic_rules}, {"simplify", kn_nested_rules}, {"simplify", kn_element_rules}, {"simplify", kn_move_rules},
-    {"simplify", kn_control_rules},    {"cse", kn_cse_rules},         {"licm", kn_licm_rules},        {"updates", kn_updates_rules},
-    {"dce", kn_dce_rules},
-    {NULL, NULL},
+    {"simplify", kn_control_rules},    {"cse", kn_cse_rules},         {"alike", kn_alike_rules},      {"licm", kn_licm_rules},
+    {"updates", kn_updates_rules},     {"dce", kn_dce_rules},         {NULL, NULL},
 };
 
 uint32_t kn_pass_bit(const char *name)

@@ -107,6 +107,7 @@ kiln_status kn_first_trips(kn_rw *rw, const kn_while *w, uint32_t most, uint32_t
 /* The passes (pipeline.c lists them). */
 kiln_status kn_pass_simplify(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_cse(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
+kiln_status kn_pass_alike(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_licm(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_updates(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);
 kiln_status kn_pass_dce(kn_pm *pm, const kn_jaxpr *main, const kn_jaxpr **out);

@@ -85,8 +85,6 @@ kiln_status kn_batch_while(const kn_rules *r, kn_build *b, const kn_jaxpr *j, co
     KILN_TRY_MEM(b->ctx, in);
     kn_while_params(params, cond, p.cond_consts, body, p.body_consts);
     kn_while_keep(params, e);
-    kn_param *record = &params[KN_WHILE_RECORD];
-    if (record->kind == KN_P_INT && record->i <= INT64_MAX / m.size) record->i *= m.size; /* all lanes keep theirs */
     for (uint32_t i = 0; i < e->nin; i++) in[i] = lanes[i] ? kn_lanes_full(&m, i) : x[i];
     for (uint32_t k = 0; k < n; k++) out_axis[k] = lanes[first + k] ? 0 : KN_NO_LANES;
     return kn_lanes_emit(&m, params, in, y);

@@ -90,7 +90,7 @@ void kn_while_keep(kn_param *params, const kn_eqn *like)
 
 bool kn_while_record(const char *name) { return strcmp(name, "root") == 0 || strcmp(name, "log") == 0 || strcmp(name, "all") == 0; }
 
-/* What is said beside the bodies. A number of bytes as record: the loop is itself a way back. */
+/* What is said beside the bodies. A number as record: the loop is itself a way back, over a record with room for so many states. */
 static kiln_status check_said(const kn_typing *t)
 {
     const kn_param *lanes = &t->params[KN_WHILE_LANES], *most = &t->params[KN_WHILE_MAX_TRIPS], *record = &t->params[KN_WHILE_RECORD];

@@ -300,14 +300,6 @@ static kiln_status backward_bodies(const reversal *v, const kn_atom *init, uint3
     return kn_build_finish(&b, next, ncarry, body);
 }
 
-/* Of the stacks and of the places. */
-static int64_t record_bytes(const reversal *v)
-{
-    int64_t bytes = (int64_t)kiln_dtype_bytes(index_type);
-    for (uint32_t i = 0; i < v->state; i++) bytes += kiln_type_size(state_type(v, i)) * (int64_t)kiln_dtype_bytes(state_type(v, i).dtype);
-    return bytes * (v->slots + 1);
-}
-
 static kiln_status check_room(const reversal *v, double bytes)
 {
     for (uint32_t i = 0; i < v->state; i++)
@@ -348,7 +340,7 @@ static kiln_status reverse(const reversal *v, const kn_atom *x, const kn_atom *c
     kn_param params[KN_WHILE_PARAMS];
     kn_while_params(params, cond, 0, body, v->consts);
     params[KN_WHILE_LANES] = KN_INT(0); /* the trips that it repeats count, not the ways back */
-    params[KN_WHILE_RECORD] = KN_INT(record_bytes(v));
+    params[KN_WHILE_RECORD] = KN_INT(v->slots + 1);
     KILN_TRY(kn_build_eqn(v->b, v->e->prim, params, in, v->consts + ncarry, out, ncarry));
     const kn_atom *results = out + STACKS + v->state;
     for (uint32_t i = 0; i < v->cts; i++) {

@@ -167,12 +167,27 @@ static kiln_status make_loops(compile *c)
     return KILN_OK;
 }
 
+/* Of a way back through a while loop: the carries in which it writes rows, of values and of their tangents. */
+static uint64_t record_of(const kn_eqn *e)
+{
+    const kn_jaxpr *body = kn_param_of(e, "body_jaxpr")->jaxpr;
+    uint32_t first = body->nin - body->nout;
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < body->neqns; k++)
+        for (uint32_t i = 0; body->eqns[k].prim->loop == KN_LOOP_UPDATE && i < body->nout; i++) {
+            kiln_type t = kn_type_of(body, body->in[first + i]);
+            bool own = body->eqns[k].in[0] == body->in[first + i] && body->eqns[k].out[0] == body->out[i];
+            if (own) bytes += (uint64_t)kiln_type_size(t) * kiln_dtype_bytes(t.dtype);
+        }
+    return bytes;
+}
+
 /* What the ways back through while loops keep; loops inside one another keep theirs at the same time. */
 static void add_records(void *ud, const kn_jaxpr *j)
 {
     for (uint32_t k = 0; k < j->neqns; k++) {
         const kn_param *record = j->eqns[k].prim->loop == KN_LOOP_WHILE ? kn_param_of(&j->eqns[k], "record") : NULL;
-        if (record && record->kind == KN_P_INT) *(uint64_t *)ud += (uint64_t)record->i;
+        if (record && record->kind == KN_P_INT) *(uint64_t *)ud += record_of(&j->eqns[k]);
         kn_eqn_bodies(&j->eqns[k], add_records, ud);
     }
 }

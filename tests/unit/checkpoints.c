@@ -168,7 +168,7 @@ static void record_of(kiln_ctx *ctx, const plan *g, const int *trips, uint32_t n
     assert_ok(ctx, kiln_prog_transform(ctx, p, g->word, NULL, 0, &q));
     assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
     kiln_exec_info_get(f, &info);
-    assert_int_equal(info.record_bytes, (uint64_t)(g->states * (2 * 8 + 4 + 8))); /* the carries that are kept, and where they belong */
+    assert_int_equal(info.record_bytes, (uint64_t)(g->states * (2 * 8 + 8))); /* the carry that is kept, and where it belongs; not what counts the trips */
     for (uint32_t k = 0; k < n; k++) {
         kiln_array *in[2], *got, *same;
         kiln_run_counts before, after, last;
@@ -203,6 +203,50 @@ static void records(void **state)
 {
     static const int trips[] = {0, 1, 2, 7, 20, 21, 45, 64, 65, 99, 1000, 1400};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) record_of(*state, &plans[i], trips, sizeof trips / sizeof *trips);
+}
+
+/* Value and gradient of a loop: it runs forwards once. The forward derivative of that keeps tangents beside the states. */
+static void once_forwards(void **state)
+{
+    static const char text[] = "{ lambda ; a:f64[2] k:i32[]. let\n"
+                               "  i:i32[] b:f64[2] = while[body_jaxpr={ lambda ; w:f64[2] n:i32[] c:f64[2]. let d:f64[2] = sin c; e:f64[2] = mul d w; m:i32[] = sub n 1:i32[] in (m, e) }\n"
+                               "    body_nconsts=1 cond_jaxpr={ lambda ; n:i32[] c:f64[2]. let p:bool[] = gt n 0:i32[] in (p,) } cond_nconsts=0] a k a\n"
+                               "  s:f64[] = reduce_sum[axes=(0,) out_sharding=None] b in (s,) }";
+    static const struct {
+        const char *word;
+        uint32_t nin;
+        uint64_t row; /* bytes */
+    } cases[] = {{"value_and_grad:0", 2, 8 + 2 * 8}, {"grad:0", 2, 8 + 2 * 8}, {"jvp:0(value_and_grad:0)", 3, 8 + 2 * 2 * 8}, {"vmap:0*3,None(value_and_grad:0)", 2, 8 + 3 * 2 * 8}};
+    kiln_ctx *ctx = *state;
+    kiln_prog *p, *q;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kiln_exec *f;
+        kiln_exec_info info;
+        kiln_run_counts before, after;
+        kiln_array *in[3], *got[4], *same[4];
+        assert_ok(ctx, kiln_prog_transform(ctx, p, cases[i].word, NULL, 0, &q));
+        assert_ok(ctx, kiln_compile(ctx, q, NULL, &f));
+        kiln_exec_info_get(f, &info);
+        assert_int_equal(info.record_bytes, 65 * cases[i].row);
+        for (uint32_t k = 0; k < cases[i].nin; k++) in[k] = numbers(ctx, kiln_prog_input_type(q, k), 0);
+        kiln_array_release(in[1]);
+        assert_ok(ctx, kiln_array_parse(ctx, "i32[]:40", &in[1]));
+        kiln_run_counts_get(ctx, &before);
+        assert_ok(ctx, kiln_exec_call(ctx, f, in, got));
+        kiln_run_counts_get(ctx, &after);
+        assert_ok(ctx, kiln_prog_eval(ctx, q, in, same));
+        assert_int_equal(after.trips - before.trips, 40);
+        for (uint32_t k = 0; k < kiln_prog_n_outputs(q); k++) {
+            assert_true(same_array(got[k], same[k], NULL));
+            kiln_array_release(got[k]);
+            kiln_array_release(same[k]);
+        }
+        for (uint32_t k = 0; k < cases[i].nin; k++) kiln_array_release(in[k]);
+        kiln_exec_release(f);
+        kiln_prog_release(q);
+    }
+    kiln_prog_release(p);
 }
 
 static void refused_records(void **state)
@@ -309,6 +353,6 @@ static void lanes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(inside), cmocka_unit_test(whiles), cmocka_unit_test(records), cmocka_unit_test(refused_records), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scans), cmocka_unit_test(inside), cmocka_unit_test(whiles), cmocka_unit_test(records), cmocka_unit_test(once_forwards), cmocka_unit_test(refused_records), cmocka_unit_test(updates), cmocka_unit_test(lanes)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -67,7 +67,7 @@ static void options(void **state)
     assert_int_equal(kn_pass_bit("inline"), 0);
     o.after = "inline";
     assert_int_equal(kn_optimise(ctx, low, &o, &p), KILN_NOTFOUND);
-    assert_says(ctx, "there is no pass 'inline'; accepted: simplify, cse, licm, updates, dce");
+    assert_says(ctx, "there is no pass 'inline'; accepted: simplify, cse, alike, licm, updates, dce");
     o = (kn_opt_options){.hook = refuse, .hook_ud = ctx};
     assert_int_equal(kn_optimise(ctx, low, &o, &p), KILN_IO);
     assert_null(p);
