@@ -52,7 +52,7 @@ double kn_loops_trips(const kn_loops *l, const kn_lregion *r, const kn_around *u
         *inside = (kn_around){.up = up};
         return unknown_trips;
     }
-    *inside = (kn_around){up, r->blocks[0].params.v[0], n > 0 ? lo + n / 2 : lo};
+    *inside = (kn_around){up, r->blocks[0].params.v[0], n > 0 ? lo + (n - 1) / 2 : lo};
     return n > 0 ? (double)n : 0;
 }
 
