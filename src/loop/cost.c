@@ -78,7 +78,7 @@ static double cost(const kn_loops *l, kn_lv stmt, bool quick, const kn_around *u
 {
     const kn_linst *in = &l->inst.v[stmt];
     if (in->op == KN_L_CONST) return 0;
-    double one = in->op == KN_L_CALL ? routine_cost : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
+    double one = in->op == KN_L_CALL ? routine_cost : in->op == KN_L_SOP && kn_sops[in->sop].function[0] ? call_cost : 1;
     if (!in->region) return one;
     bool tile = quick && in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
     kn_around inside;
