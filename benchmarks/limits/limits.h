@@ -54,7 +54,7 @@ void limit_rods_run_ends(limit_rods *s, const limit_rods_params *p, uint64_t ste
 
 /* ---- sin(x) * exp(-x) ---- */
 
-/* SLEEF's deterministic vector functions, the widest that the processor has. Any alignment; x and y must not overlap. */
+/* The same functions on the widest vectors that the processor has. Any alignment; x and y must not overlap. */
 void limit_sin_exp(const float *x, float *y, int64_t n);
 
 /* ---- the identity of a scalar, with the shape of a generated entry ---- */

@@ -3,14 +3,13 @@
 #include "micro.h"
 #include "limits.h"
 #include "wide.h"
+#include "wide_maths.h"
 
 #include <math.h>
 
 enum { ROWS = 4096, COLUMNS = 512, LANES = 64, VECTORS = LANES / W, MANY = 10000000, BLOCK = 64 * ((MANY + 4095) / 4096) };
 
 #if defined(__AVX512F__)
-__m512 Sleef_finz_expf16_u10avx512f(__m512 x);
-WIDE_INLINE vf vf_exp(vf x) { return Sleef_finz_expf16_u10avx512f(x); }
 WIDE_INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 WIDE_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 typedef __mmask16 vm;
@@ -18,8 +17,6 @@ WIDE_INLINE vm vf_nan(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q
 WIDE_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
 WIDE_INLINE bool vm_any(vm a) { return a != 0; }
 #else
-__m256 Sleef_finz_expf8_u10avx2(__m256 x);
-WIDE_INLINE vf vf_exp(vf x) { return Sleef_finz_expf8_u10avx2(x); }
 WIDE_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 WIDE_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 typedef __m256 vm;
@@ -76,7 +73,7 @@ static void softmax_row(const float *x, float *y)
     for (int k = 1; k < W; k++) most = t[k] > most ? t[k] : most;
     vf all = vf_all(vm_any(nan) ? NAN : most);
     for (int k = 0; k < VECTORS; k++) s[k] = vf_all(-0.0f);
-    for (int i = 0; i < COLUMNS; i += W) vf_store(y + i, vf_exp(vf_sub(vf_load(x + i), all)));
+    for (int i = 0; i < COLUMNS; i += W) vf_store(y + i, kn_maths_exp_f32_wide(vf_sub(vf_load(x + i), all)));
     for (int i = 0; i < COLUMNS; i += LANES)
         for (int k = 0; k < VECTORS; k++) s[k] = vf_add(s[k], vf_load(y + i + k * W));
     vf sum = vf_all(0.0f + halved(s));

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 static const bool in_library[KN_N_SOPS] = {
-#define KN_SOP(name, arity, kinds, result, sleef) [KN_S_##name] = sizeof(sleef) > 1,
+#define KN_SOP(name, arity, kinds, result, function) [KN_S_##name] = sizeof(function) > 1,
 #include "rt/scalar.def"
 #undef KN_SOP
 };

@@ -19,6 +19,7 @@
  *   divide.c   integer division
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
+ *   maths.c    functions of our own, in place of such calls
  *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays
  *   quick.c    level 0: what the fast instruction selector does not know becomes what it knows
  *   fast.c     level 0: what it knows
@@ -92,6 +93,7 @@ typedef struct kn_emit {
     kn_ll size;       /* kn_entry_size, once made */
     unsigned w;       /* lanes; 0 in plain code */
     kn_ll mask;       /* of the active lanes; NULL: all */
+    bool maths_pay;   /* in these lanes: maths.c */
     kn_place_known places[KN_PLACES];
     unsigned next_place;
     unsigned vector_bytes; /* of a native vector */
@@ -160,6 +162,11 @@ kn_ll kn_emit_convert(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn
 bool kn_is_call(kn_sop op, kiln_dtype d);
 void kn_emit_routine(kn_emit *e, const kn_lcall *c);
 kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll *args, unsigned nargs);
+
+/* ---- maths.c ---- */
+bool kn_maths_pay(const kn_emit *e, const kn_lblock *body); /* in the body of a loop in lanes */
+/* Of e->w lanes; NULL: it is better called. */
+kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a);
 
 /* ---- memory.c ---- */
 kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot);

@@ -15,6 +15,7 @@ void kn_lanes_open(kn_emit *e, const kn_lblock *body, kn_ll iv, int64_t more, un
     kn_val *counter = &e->val[body->params.v[0]];
     e->w = w;
     e->mask = mask;
+    e->maths_pay = kn_maths_pay(e, body);
     *counter = (kn_val){.s = at, .base = iv, .offset = more, .linear = w > 0, .stride = 1};
     if (LLVMIsConstant(at)) {
         counter->base = NULL;

@@ -30,7 +30,7 @@ double kn_loops_cost(const kn_loops *l, kn_lv stmt, bool quick)
 {
     const kn_linst *in = &l->inst.v[stmt];
     if (in->op == KN_L_CONST) return 0;
-    double one = in->op == KN_L_CALL ? routine_cost : in->op == KN_L_SOP && kn_sops[in->sop].sleef[0] ? call_cost : 1;
+    double one = in->op == KN_L_CALL ? routine_cost : in->op == KN_L_SOP && kn_sops[in->sop].function[0] ? call_cost : 1;
     if (!in->region) return one;
     bool tile = quick && in->op == KN_L_LOOP && in->region->init.n >= tile_carries;
     for (uint32_t k = 0; k < in->region->nblocks; k++) one += kn_loops_cost_of_block(l, &in->region->blocks[k], quick && !tile);

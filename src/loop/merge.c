@@ -124,7 +124,7 @@ static void look_inside(merger *g, summary *s, const kn_lblock *b)
         switch (in->op) {
         case KN_L_CONST: break;
         case KN_L_SOP:
-            s->calls = s->calls || kn_sops[in->sop].sleef[0];
+            s->calls = s->calls || kn_sops[in->sop].function[0];
             if (in->from == KILN_I64 && in->dtype == KILN_I64 && in->b) set_affine(g, v, combined(in->sop, affine_of(g, in->a), affine_of(g, in->b)));
             break;
         case KN_L_LOAD:

@@ -107,7 +107,7 @@ static double vectors(kiln_dtype d, uint32_t width)
 static double cost_of_sop(const kn_linst *in, uint32_t width)
 {
     if (in->from == KILN_I64 && in->dtype == KILN_I64 && in->sop != KN_S_div && in->sop != KN_S_rem) return 0.25; /* mostly addresses */
-    double one = kn_sops[in->sop].sleef[0]                                                      ? call_cost
+    double one = kn_sops[in->sop].function[0]                                                      ? call_cost
                  : in->sop == KN_S_div || in->sop == KN_S_rem || in->sop == KN_S_sqrt ? divide_cost
                                                                                             : 1;
     return one * vectors(in->from, width);

@@ -2,12 +2,14 @@
 /* Scalar operations for the interpreter. f32, and 16-bit floats, are computed in float, rounded once per operation. */
 #include "rt/scalar.h"
 #include "base/cpu.h"
+#include "rt/maths.h"
 #include "rt/sleef_names.h"
 
 #include <math.h>
 
 /* Processors without a fused multiply-add have functions of their own (docs/targets.md). */
 #if defined(__x86_64__)
+#define OWN(f, d) (kn_cpu_fused() ? kn_maths_##f##_##d##_x1_v3 : kn_maths_##f##_##d##_x1_v2)
 #define CHOOSE(f, form) (kn_cpu_fused() ? Sleef_finz_##f##form##purecfma : Sleef_cinz_##f##form##purec)
 #define PLAIN1(f, u)                                                                                                  \
     double Sleef_cinz_##f##d1_##u##purec(double);                                                                      \
@@ -18,6 +20,7 @@
 KN_SLEEF_UNARY(PLAIN1)
 KN_SLEEF_BINARY(PLAIN2)
 #else
+#define OWN(f, d) kn_maths_##f##_##d##_x1_neon
 #define CHOOSE(f, form) Sleef_finz_##f##form##purecfma
 #endif
 #define DECLARE1(f, u)                                                                                                \
@@ -31,7 +34,7 @@ KN_SLEEF_BINARY(DECLARE2)
 
 const kn_sop_info kn_sops[KN_N_SOPS] = {
     [KN_S_NONE] = {"none", 0, "", 's', ""},
-#define KN_SOP(name, arity, kinds, result, sleef) [KN_S_##name] = {#name, arity, kinds, result, sleef},
+#define KN_SOP(name, arity, kinds, result, function) [KN_S_##name] = {#name, arity, kinds, result, function},
 #include "rt/scalar.def"
 #undef KN_SOP
 };
@@ -78,7 +81,7 @@ kn_sop kn_sop_find(const char *name, size_t n)
         case KN_S_sin: return sleef(sin, u10)(a);                                                                      \
         case KN_S_cos: return sleef(cos, u10)(a);                                                                      \
         case KN_S_tan: return sleef(tan, u10)(a);                                                                      \
-        case KN_S_exp: return sleef(exp, u10)(a);                                                                      \
+        case KN_S_exp: return OWN(exp, name)(a);                                                                        \
         case KN_S_exp2: return sleef(exp2, u10)(a);                                                                    \
         case KN_S_expm1: return sleef(expm1, u10)(a);                                                                  \
         case KN_S_log: return sleef(log, u10)(a);                                                                      \

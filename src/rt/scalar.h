@@ -7,7 +7,7 @@
 
 typedef enum kn_sop {
     KN_S_NONE,
-#define KN_SOP(name, arity, kinds, result, sleef) KN_S_##name,
+#define KN_SOP(name, arity, kinds, result, function) KN_S_##name,
 #include "rt/scalar.def"
 #undef KN_SOP
     KN_N_SOPS
@@ -18,7 +18,7 @@ typedef struct kn_sop_info {
     int arity;
     const char *kinds;
     char result;
-    const char *sleef;
+    const char *function;
 } kn_sop_info;
 extern const kn_sop_info kn_sops[KN_N_SOPS];
 kn_sop kn_sop_find(const char *name, size_t n); /* KN_S_NONE when unknown */

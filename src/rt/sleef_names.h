@@ -5,7 +5,7 @@
 #define KN_RT_SLEEF_NAMES_H
 
 #define KN_SLEEF_UNARY(X)                                                                                             \
-    X(sin, u10) X(cos, u10) X(tan, u10) X(exp, u10) X(exp2, u10) X(expm1, u10) X(log, u10) X(log2, u10) X(tanh, u10)   \
+    X(sin, u10) X(cos, u10) X(tan, u10) X(exp2, u10) X(expm1, u10) X(log, u10) X(log2, u10) X(tanh, u10)   \
     X(asin, u10) X(acos, u10) X(atan, u10) X(cbrt, u10) X(erf, u10)
 #define KN_SLEEF_BINARY(X) X(pow, u10) X(atan2, u10) X(hypot, u05)
 

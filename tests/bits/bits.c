@@ -182,7 +182,7 @@ static void look(void *ud, const kn_jaxpr *j)
         bool sorts = strstr(p->name, "sort") || strstr(p->name, "top_k");
         bool product = strcmp(p->name, "dot_general") == 0 || strcmp(p->name, "conv_general_dilated") == 0;
         s->own = s->own || (p->loop == KN_LOOP_CALL && !sorts);
-        s->apart = s->apart || product || p->scalar_op == KN_S_fma || *kn_sops[p->scalar_op].sleef;
+        s->apart = s->apart || product || p->scalar_op == KN_S_fma || *kn_sops[p->scalar_op].function;
         kn_eqn_bodies(&j->eqns[i], look, s);
     }
 }

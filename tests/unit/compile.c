@@ -59,6 +59,35 @@ static void counters(void **state)
     kiln_prog_release(p);
 }
 
+/* Level 2 makes few functions of ours in the loop that calls for them, many are called, as at level 0. */
+static void functions_in_place(void **state)
+{
+    static const struct {
+        const char *text;
+        int tier;
+        bool called;
+    } table[] = {
+        {"{ lambda ; a:f32[4096]. let b:f32[4096] = exp a in (b,) }", 2, false},
+        {"{ lambda ; a:f64[4096]. let b:f64[4096] = exp a; c:f64[4096] = exp b in (c,) }", 2, false},
+        {"{ lambda ; a:f64[4096]. let b:f64[4096] = exp a; c:f64[4096] = exp b; d:f64[4096] = exp c in (d,) }", 2, true},
+        {"{ lambda ; a:f32[4096]. let b:f32[4096] = exp a in (b,) }", 0, true},
+    };
+    kiln_ctx *ctx = *state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+        kiln_prog *p;
+        kiln_exec *f;
+        kiln_exec_info i;
+        o.tier = table[k].tier;
+        assert_ok(ctx, kiln_prog_parse(ctx, table[k].text, strlen(table[k].text), "t.jaxpr", &p));
+        assert_ok(ctx, kiln_compile(ctx, p, &o, &f));
+        kiln_exec_info_get(f, &i);
+        assert_int_equal(i.calls_out > 0, table[k].called);
+        kiln_exec_release(f);
+        kiln_prog_release(p);
+    }
+}
+
 /* Tangents of integers have the type float0, which has no elements to compute with. */
 static void refuses_types(void **state)
 {
@@ -173,6 +202,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(levels_by_cost, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(stages, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(counters, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(functions_in_place, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(refuses_types, test_setup, test_teardown),
         cmocka_unit_test(dumps),
         cmocka_unit_test(dumps_that_fail),

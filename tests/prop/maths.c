@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that are ours within their documented bounds, of the bits' distance from what the C library's wider type gives: every 509th
+ * f32 (KILN_TEST_EVERY=1: all of them), random f64, with and without a multiply-add that rounds once. */
+#include "rt/math_table.h"
+#include "rt/maths.h"
+#include "testing.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct function {
+    kn_sop op;
+    double (*ref)(double);
+    long double (*wide_ref)(long double);
+    double bound, plain_bound; /* ULP: fused, and on x86-64-v2; of both types */
+    double lo, hi;             /* where f64 operands are drawn from, beside all exponents */
+} function;
+
+static const function functions[] = {
+    {KN_S_exp, exp, expl, 0.9, 1.2, -750, 720},
+};
+
+typedef struct worst {
+    double ulps, at;
+} worst;
+
+/* Distance in units of the last place of ref's binade; what rounds to infinity may be it, and zeros have a sign. */
+static double distance(double got, long double ref, bool wide)
+{
+    long double max = wide ? (long double)DBL_MAX : (long double)FLT_MAX, over = max * (1 + ldexpl(1, wide ? -54 : -25));
+    int lowest = wide ? -1074 : -149, mantissa = wide ? 52 : 23, e;
+    if (isnan(ref)) return isnan(got) ? 0 : 1e30;
+    if (isinf(got)) return fabsl(ref) >= max && !signbit(got) == !signbit(ref) ? 0 : 1e30;
+    if (fabsl(ref) >= over) return 1e30;
+    if (got == 0 && !signbit(got) != !signbit(ref)) return 1e30;
+    if (ref == 0) return got == 0 ? 0 : 1e30;
+    frexpl(ref, &e);
+    int unit = e - 1 - mantissa < lowest ? lowest : e - 1 - mantissa;
+    return (double)(fabsl((long double)got - ref) / ldexpl(1, unit));
+}
+
+static void keep(worst *w, double ulps, double at)
+{
+    if (ulps > w->ulps) *w = (worst){ulps, at};
+}
+
+static worst measure32(const function *f, const struct kiln_table *t)
+{
+    const char *every = getenv("KILN_TEST_EVERY");
+    uint64_t step = every ? strtoull(every, NULL, 10) : 509;
+    float (*fn)(float) = (float (*)(float))t->fn[kn_table_index(f->op, KILN_F32, 1)];
+    worst w = {0, 0};
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += step ? step : 1) {
+        uint32_t word = (uint32_t)bits;
+        float x, y;
+        memcpy(&x, &word, sizeof x);
+        y = fn(x);
+        double ref = f->ref((double)x);
+        if (y != (float)ref) keep(&w, distance((double)y, (long double)ref, false), (double)x); /* equal: half a unit at most */
+    }
+    return w;
+}
+
+static uint64_t next(uint64_t *s)
+{
+    uint64_t z = *s += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double operand(const function *f, uint64_t *s, int k)
+{
+    static const double edges[] = {0.0, -0.0, 1, -1, (double)INFINITY, -(double)INFINITY, (double)NAN, 0x1p-1074, -0x1p-1074, 0x1p-1022, 709.782712893384,
+                                   709.7827128933841, -745.1332191019411, -745.1332191019412, -708.3964185322641, 0x1.fffffffffffffp1023, -0x1.fffffffffffffp1023};
+    double unit = (double)(next(s) >> 11) * 0x1p-53, x;
+    if (k < (int)(sizeof edges / sizeof *edges)) return edges[k];
+    switch (k % 4) {
+    case 0: {
+        uint64_t bits = next(s);
+        memcpy(&x, &bits, sizeof x);
+        return x;
+    }
+    case 1: return (next(s) & 1 ? -1 : 1) * ldexp(1 + unit, (int)(next(s) % 16) - 12);
+    default: return f->lo + unit * (f->hi - f->lo);
+    }
+}
+
+static worst measure64(const function *f, const struct kiln_table *t)
+{
+    enum { N = 1 << 20 };
+    double (*fn)(double) = (double (*)(double))t->fn[kn_table_index(f->op, KILN_F64, 1)];
+    uint64_t s = (uint64_t)f->op;
+    worst w = {0, 0};
+    for (int k = 0; k < N; k++) {
+        double x = operand(f, &s, k);
+        keep(&w, distance(fn(x), f->wide_ref((long double)x), true), x);
+    }
+    return w;
+}
+
+static bool within(const function *f, const struct kiln_table *t, const char *target, double bound)
+{
+    bool good = true;
+    for (int wide = 0; wide < 2; wide++) {
+        worst w = wide ? measure64(f, t) : measure32(f, t);
+        print_message("%-6s %s %-10s %.4f ULP at %a (%.9g)\n", kn_sops[f->op].name, wide ? "f64" : "f32", target, w.ulps, w.at, w.at);
+        if (w.ulps > bound) print_error("%s for %s: the bound is %g\n", kn_sops[f->op].name, target, bound), good = false;
+    }
+    return good;
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    bool good = true;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const function *f = &functions[i];
+#if defined(__x86_64__)
+        good = within(f, kn_table_for("x86-64-v3"), "x86-64-v3", f->bound) && good;
+        good = within(f, kn_table_for("x86-64-v2"), "x86-64-v2", f->plain_bound) && good;
+#else
+        good = within(f, kn_table_for("aarch64"), "aarch64", f->bound) && good;
+#endif
+    }
+    assert_true(good);
+}
+
+/* All that are ours are measured here. */
+static void test_list(void **state)
+{
+    (void)state;
+    static const kn_sop ours[] = {
+#define ONE(f) KN_S_##f,
+        KN_MATHS_UNARY(ONE)
+#undef ONE
+    };
+    assert_int_equal(sizeof ours / sizeof *ours, sizeof functions / sizeof *functions);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_int_equal(ours[i], functions[i].op);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_list), cmocka_unit_test(test_bounds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
