@@ -290,8 +290,8 @@ static kiln_status key_eqn(walk *k, const kn_eqn *e, kn_atom *in, kn_atom *y)
 /* Bodies that see whole arrays: what goes into them and comes out may be keys. */
 static bool is_control(const kn_prim *p)
 {
-    return p->loop == KN_LOOP_WHILE || p->loop == KN_LOOP_COND || p == &kn_prim_scan || p == &kn_prim_jit || p == &kn_prim_pjit || p == &kn_prim_closed_call ||
-           p == &kn_prim_remat2 || p == &kn_prim_checkpoint || p == &kn_prim_custom_jvp_call || p == &kn_prim_custom_vjp_call;
+    return p->loop == KN_LOOP_WHILE || p->loop == KN_LOOP_COND || p == &kn_prim_scan || p == &kn_prim_jit || p == &kn_prim_pjit || p == &kn_prim_closed_call || p == &kn_prim_eval_jaxpr ||
+           p == &kn_prim_remat2 || p == &kn_prim_checkpoint || p == &kn_prim_remat || p == &kn_prim_custom_jvp_call || p == &kn_prim_custom_vjp_call;
 }
 
 static kiln_status rewrite(walk *k, const kn_eqn *e)

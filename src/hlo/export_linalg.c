@@ -6,6 +6,7 @@
 #include "hlo/lapack.h"
 #include "prim/common.h"
 #include "prim/dot.h"
+#include "prim/ragged.h"
 
 /* ---- products ---- */
 
@@ -18,6 +19,18 @@ static const char *precision_word(const kn_param *p, uint32_t side)
     for (int i = 0; i < 3; i++)
         if (strcmp(word, known[i]) == 0) return known[i];
     return "DEFAULT";
+}
+
+static void precision_config(kn_export *x, kn_mop *op, const kn_eqn *e, const char *dialect)
+{
+    kn_mattr *words = KN_NEWN(x->arena, kn_mattr, 2);
+    KN_XCHECK(x, words);
+    for (uint32_t i = 0; words && i < 2; i++) {
+        char *text = kn_arena_printf(x->arena, "precision %s", precision_word(kn_param_of(e, "precision"), i));
+        KN_XCHECK(x, text);
+        words[i] = (kn_mattr){.kind = KN_MA_DIALECT, .at = "", .text = kn_xspan(text ? text : ""), .name = kn_xspan(dialect)};
+    }
+    kn_xattr(x, op, "precision_config", (kn_mattr){.kind = KN_MA_LIST, .at = "", .n = 2, .items = words});
 }
 
 static void dot_general(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
@@ -35,6 +48,30 @@ static void dot_general(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const 
     for (uint32_t i = 0; words && i < 2; i++)
         words[i] = (kn_mattr){.kind = KN_MA_WORD, .at = "", .text = kn_xspan(precision_word(kn_param_of(e, "precision"), i))};
     kn_xattr(x, op, "precision_config", (kn_mattr){.kind = KN_MA_LIST, .at = "", .n = 2, .items = words});
+    kn_xset(x, e, op);
+}
+
+static void ragged_dot(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
+{
+    static const char *const names[] = {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions",
+                                        "lhs_ragged_dimensions", "rhs_group_dimensions"};
+    kiln_type t = kn_out_type(j, e, 0);
+    kn_ragged_lists v;
+    kn_text text;
+    uint32_t in[3];
+    for (int i = 0; i < 3; i++) in[i] = kn_xatom(x, e->in[i]);
+    kn_mop *op = kn_xop(x, row->name, in, 3, &t, 1);
+    precision_config(x, op, e, "chlo");
+    kn_ragged_lists_of(e, &v);
+    kn_text_init(&text, &x->ctx->alloc);
+    for (int i = 0; i < KN_RAGGED_LISTS; i++) {
+        const kn_param *p = &v.list[i < 4 ? i ^ 2 : i]; /* the batch comes first */
+        if (p->n) kn_text_printf(&text, "%s%s = [", text.n ? ", " : "", names[i]);
+        for (uint32_t k = 0; k < p->n; k++) kn_text_printf(&text, "%s%lld", k ? ", " : "", (long long)kn_ints(p)[k]);
+        if (p->n) kn_text_char(&text, ']');
+    }
+    kn_xattr_text(x, op, "ragged_dot_dimension_numbers", "chlo.ragged_dot", kn_xkeep(x, &text));
+    kn_text_fini(&text);
     kn_xset(x, e, op);
 }
 
@@ -60,19 +97,14 @@ static void convolution(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const 
     uint32_t in[2] = {kn_xatom(x, e->in[0]), kn_xatom(x, e->in[1])}, n = t.rank - 2;
     const kn_param *dims = kn_param_of(e, "dimension_numbers"), *padding = kn_param_of(e, "padding");
     kn_mattr *specs = KN_NEWN(x->arena, kn_mattr, 3), *pads = KN_NEWN(x->arena, kn_mattr, n), *flags = KN_NEWN(x->arena, kn_mattr, n);
-    kn_mattr *words = KN_NEWN(x->arena, kn_mattr, 2), *pair = KN_NEWN(x->arena, kn_mattr, 2 * n);
-    KN_XCHECK(x, specs && pads && flags && words && pair);
+    kn_mattr *pair = KN_NEWN(x->arena, kn_mattr, 2 * n);
+    KN_XCHECK(x, specs && pads && flags && pair);
     if (x->status != KILN_OK) return;
     for (int i = 0; i < 3; i++) specs[i] = spec(x, &dims->items[i], i == 1 ? "o" : "b", i == 1 ? "i" : "f");
     for (uint32_t d = 0; d < n; d++) {
         for (uint32_t k = 0; k < 2; k++) pair[2 * d + k] = (kn_mattr){.kind = KN_MA_INT, .at = "", .i = kn_ints(&padding->items[d])[k]};
         pads[d] = (kn_mattr){.kind = KN_MA_LIST, .at = "", .n = 2, .items = pair + 2 * d};
         flags[d] = (kn_mattr){.kind = KN_MA_BOOL, .at = ""};
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        char *text = kn_arena_printf(x->arena, "precision %s", precision_word(kn_param_of(e, "precision"), i));
-        KN_XCHECK(x, text);
-        words[i] = (kn_mattr){.kind = KN_MA_DIALECT, .at = "", .text = kn_xspan(text ? text : ""), .name = kn_xspan("stablehlo")};
     }
     kn_mop *op = kn_xop(x, row->name, in, 2, &t, 1);
     kn_xattr(x, op, "dimension_numbers", (kn_mattr){.kind = KN_MA_LIST, .at = "", .n = 3, .items = specs});
@@ -83,7 +115,7 @@ static void convolution(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const 
     kn_xattr(x, op, "window_reversal", (kn_mattr){.kind = KN_MA_LIST, .at = "", .n = n, .items = flags});
     kn_xattr_int(x, op, "batch_group_count", kn_param_of(e, "batch_group_count")->i);
     kn_xattr_int(x, op, "feature_group_count", kn_param_of(e, "feature_group_count")->i);
-    kn_xattr(x, op, "precision_config", (kn_mattr){.kind = KN_MA_LIST, .at = "", .n = 2, .items = words});
+    precision_config(x, op, e, "stablehlo");
     kn_xset(x, e, op);
 }
 
@@ -309,6 +341,7 @@ const kn_xrow kn_xrows_linalg[] = {
     {&kn_prim_dot_general, dot_general, "stablehlo.dot_general", 0},
     {&kn_prim_fft, fft, "stablehlo.fft", 0},
     {&kn_prim_lapack, lapack, NULL, 0},
+    {&kn_prim_ragged_dot_general, ragged_dot, "chlo.ragged_dot", 0},
     {&kn_prim_rng_bit_generator, rng, "stablehlo.rng_bit_generator", 0},
     {&kn_prim_rng_uniform, uniform, "stablehlo.rng", 0},
     {&kn_prim_triangular_solve, triangular_solve, "stablehlo.triangular_solve", 0},

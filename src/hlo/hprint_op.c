@@ -370,14 +370,10 @@ static void convolution(put *w)
 
 /* ---- the rest ---- */
 
-static void dot(put *w)
+static void operand_precision(put *w)
 {
     const kn_mattr *precision = attr(w, "precision_config");
     bool plain = true;
-    list(w, "lhs_batch_dims", "lhs_batching_dimensions");
-    list(w, "lhs_contracting_dims", "lhs_contracting_dimensions");
-    list(w, "rhs_batch_dims", "rhs_batching_dimensions");
-    list(w, "rhs_contracting_dims", "rhs_contracting_dimensions");
     for (uint32_t i = 0; precision && i < precision->n; i++) plain = plain && kn_span_is(word_of(&precision->items[i]), "DEFAULT");
     if (!plain) {
         kn_text_add(&w->t, ", operand_precision={");
@@ -387,7 +383,32 @@ static void dot(put *w)
         }
         kn_text_char(&w->t, '}');
     }
+}
+
+static void dot(put *w)
+{
+    list(w, "lhs_batch_dims", "lhs_batching_dimensions");
+    list(w, "lhs_contracting_dims", "lhs_contracting_dimensions");
+    list(w, "rhs_batch_dims", "rhs_batching_dimensions");
+    list(w, "rhs_contracting_dims", "rhs_contracting_dimensions");
+    operand_precision(w);
     add_and_set(w, "dot");
+}
+
+static void ragged_dot(put *w)
+{
+    static const char *const names[][2] = {{"lhs_batch_dims", "lhs_batching_dimensions"}, {"lhs_contracting_dims", "lhs_contracting_dimensions"},
+                                           {"rhs_batch_dims", "rhs_batching_dimensions"}, {"rhs_contracting_dims", "rhs_contracting_dimensions"},
+                                           {"lhs_ragged_dims", "lhs_ragged_dimensions"}, {"rhs_group_dims", "rhs_group_dimensions"}};
+    const kn_mattr *a = attr(w, "ragged_dot_dimension_numbers");
+    kn_mattr dict;
+    kn_mmodule m = *w->p->m; /* the reader of attributes notes things in its module */
+    kiln_status s = a ? kn_mattr_body(&m, a, &dict) : KILN_INTERNAL;
+    kn_hfail(w->p, s);
+    if (s != KILN_OK) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) ints(w, names[i][0], kn_mattr_find(dict.fields, dict.n, names[i][1]));
+    operand_precision(w);
+    add_and_set(w, "ragged-dot");
 }
 
 static void compare(put *w)
@@ -578,6 +599,7 @@ void kn_hop(kn_hprint *p, const kn_mop *o)
     bool chlo = kn_span_holds((kn_span){o->name.s, dot_at}, "chlo"), func = kn_span_holds((kn_span){o->name.s, dot_at}, "func"), done = false;
     if (func) call(&w), done = true;
     else if (chlo && strcmp(name, "top_k") == 0) top_k(&w), done = true;
+    else if (chlo && strcmp(name, "ragged_dot") == 0) ragged_dot(&w), done = true;
     else if (chlo && strcmp(name, "erf") != 0 && strcmp(name, "tan") != 0) custom_call(&w, o->name), done = true;
     else if (strcmp(name, "while") == 0 || strcmp(name, "case") == 0 || strcmp(name, "if") == 0) kn_hcontrol(p, o), done = true;
     else if (strcmp(name, "custom_call") == 0) custom_call(&w, kn_mop_attr(o, "call_target_name")->text), done = true;

@@ -176,6 +176,31 @@ static void pad(making *w)
 
 /* ---- gather and scatter ---- */
 
+/* [1, 2] under this name among the fields of an attribute. */
+static void put_field(kn_text *t, const char *name, const int64_t *v, uint32_t n)
+{
+    kn_text_printf(t, "%s%s = [", t->n ? ", " : "", name);
+    for (uint32_t d = 0; d < n; d++) kn_text_printf(t, "%s%lld", d ? ", " : "", (long long)v[d]);
+    kn_text_char(t, ']');
+}
+
+static void ragged(making *w, kn_mop *o)
+{
+    static const char *const names[][2] = {{"lhs_batch_dims", "lhs_batching_dimensions"}, {"rhs_batch_dims", "rhs_batching_dimensions"},
+                                           {"lhs_contracting_dims", "lhs_contracting_dimensions"}, {"rhs_contracting_dims", "rhs_contracting_dimensions"},
+                                           {"lhs_ragged_dims", "lhs_ragged_dimensions"}, {"rhs_group_dims", "rhs_group_dimensions"}};
+    kn_export *x = &w->m->x;
+    kn_text t;
+    int64_t v[4 * KN_RANK_LIMIT];
+    uint32_t n;
+    kn_text_init(&t, &x->ctx->alloc);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (ints(w, names[k][0], v, &n) && n) put_field(&t, names[k][1], v, n);
+    const char *text = kn_xkeep(x, &t);
+    kn_text_fini(&t);
+    kn_xattr_text(x, o, "ragged_dot_dimension_numbers", "chlo.ragged_dot", text);
+}
+
 static void indexed(making *w, kn_mop *o, bool scatter)
 {
     static const char *const gather_names[] = {"offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"};
@@ -188,10 +213,7 @@ static void indexed(making *w, kn_mop *o, bool scatter)
     kn_text_init(&t, &x->ctx->alloc);
     for (int k = 0; k < 5; k++) {
         const char *name = scatter ? scatter_names[k] : gather_names[k];
-        if (!ints(w, name, v, &n) || !n) continue;
-        kn_text_printf(&t, "%s%s = [", t.n ? ", " : "", name);
-        for (uint32_t d = 0; d < n; d++) kn_text_printf(&t, "%s%lld", d ? ", " : "", (long long)v[d]);
-        kn_text_char(&t, ']');
+        if (ints(w, name, v, &n) && n) put_field(&t, name, v, n);
     }
     if (ints(w, "index_vector_dim", v, &n) && n == 1) kn_text_printf(&t, "%sindex_vector_dim = %lld", t.n ? ", " : "", (long long)v[0]);
     const char *text = kn_xkeep(x, &t);
@@ -532,7 +554,8 @@ static void attributes(making *w, kn_mop *o)
         list(w, o, "lhs_contracting_dims", "lhs_contracting_dimensions", false);
         list(w, o, "rhs_contracting_dims", "rhs_contracting_dimensions", false);
         precision(w, o);
-    } else if (is(w, "reduce")) list(w, o, "dimensions", "dimensions", false), region(w, o, "to_apply", 0, 1);
+    } else if (is(w, "ragged-dot")) ragged(w, o), precision(w, o);
+    else if (is(w, "reduce")) list(w, o, "dimensions", "dimensions", false), region(w, o, "to_apply", 0, 1);
     else if (is(w, "map")) region(w, o, "to_apply", 0, 1);
     else if (is(w, "reduce-window")) window(w, o, true), region(w, o, "to_apply", 0, 1);
     else if (is(w, "select-and-scatter")) window(w, o, false), region(w, o, "select", 0, 2), region(w, o, "scatter", 1, 2);
@@ -571,7 +594,6 @@ static void refuse(making *w)
         {"async-update", "asynchronous operations are not supported; accepted: the text before it was scheduled"},
         {"infeed", "input from a host queue is not supported; accepted: parameters of the entry"},
         {"outfeed", "output to a host queue is not supported; accepted: results of the entry"},
-        {"ragged-dot", "a product of ragged groups is not supported; accepted: dot"},
         {"recv", "messages between processes are not supported; accepted: a module lowered for one device"},
         {"recv-done", "messages between processes are not supported; accepted: a module lowered for one device"},
         {"rng-get-and-update-state", "a generator with a state of its own is not supported; accepted: rng-bit-generator"},
@@ -590,7 +612,7 @@ static void refuse(making *w)
 static const char *operation_name(making *w)
 {
     static const char *const others[][2] = {{"broadcast", "stablehlo.broadcast_in_dim"}, {"dot", "stablehlo.dot_general"}, {"erf", "chlo.erf"},
-                                            {"topk", "chlo.top_k"}};
+                                            {"ragged-dot", "chlo.ragged_dot"}, {"topk", "chlo.top_k"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (is(w, others[i][0])) return others[i][1];
     char *s = kn_arena_printf(w->m->h->arena, "stablehlo.%.*s", KN_SPAN_ARG(w->i->opcode));

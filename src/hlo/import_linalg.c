@@ -3,6 +3,7 @@
 #include "hlo/import.h"
 
 #include "prim/common.h"
+#include "prim/ragged.h"
 
 #include <stdio.h>
 
@@ -119,6 +120,33 @@ static kiln_status dot_general(kn_himport *h, const kn_mop *o, const kn_himporte
     KILN_TRY(dot_list(h, o, "lhs_batching_dimensions", "lhs_batching_dimensions", &batch[0]));
     KILN_TRY(dot_list(h, o, "rhs_batching_dimensions", "rhs_batching_dimensions", &batch[1]));
     return product(h, o, a, b, contract, batch);
+}
+
+static kiln_status ragged_dot(kn_himport *h, const kn_mop *o, const kn_himporter *row)
+{
+    static const char *const names[] = {"lhs_contracting_dimensions", "rhs_contracting_dimensions", "lhs_batching_dimensions", "rhs_batching_dimensions",
+                                        "lhs_ragged_dimensions", "rhs_group_dimensions"};
+    const kn_mattr *a = kn_mop_attr(o, "ragged_dot_dimension_numbers");
+    kn_mattr dict;
+    kn_atom in[3], y;
+    kn_ragged_lists v;
+    kn_param precision;
+    kiln_type result;
+    KILN_TRY(kn_hcount(h, o, 3, 1));
+    KILN_TRY(kn_hresult(h, o, 0, &result));
+    for (uint32_t i = 0; i < 3; i++) KILN_TRY(kn_hin(h, o, i, &in[i]));
+    if (!a) return kn_hbad(h, o, "ragged_dot_dimension_numbers is missing");
+    KILN_TRY(kn_mattr_body(h->m, a, &dict));
+    for (int i = 0; i < KN_RAGGED_LISTS; i++) {
+        const int64_t *dims;
+        uint32_t n;
+        KILN_TRY(kn_hfield_ints(h, &dict, names[i], &dims, &n));
+        v.list[i] = KN_INTS(n, dims);
+    }
+    KILN_TRY(precision_param(h, o, &precision));
+    kn_param params[] = {KN_NONE, KN_NONE, precision, KN_DTYPE(result.dtype), kn_ragged_numbers(&v)};
+    KILN_TRY(kn_heqn1(h, o, row->prim, params, in, 3, &y));
+    return kn_hset(h, o, 0, y);
 }
 
 /* The older form: the last dimension of the left with the first of the right. */
@@ -379,6 +407,7 @@ static kiln_status rng_bit_generator(kn_himport *h, const kn_mop *o, const kn_hi
 }
 
 const kn_himporter kn_himport_linalg[] = {
+    {"chlo.ragged_dot", ragged_dot, &kn_prim_ragged_dot_general, 0},
     {"stablehlo.batch_norm_grad", kn_hbatch_norm, NULL, KN_HNORM_GRAD},
     {"stablehlo.batch_norm_inference", kn_hbatch_norm, NULL, KN_HNORM_INFERENCE},
     {"stablehlo.batch_norm_training", kn_hbatch_norm, NULL, KN_HNORM_TRAINING},

@@ -39,7 +39,6 @@ kiln_status kn_hunknown(kn_himport *h, const kn_mop *o)
     static const struct {
         const char *name, *reason, *remedy;
     } refused[] = {
-        {"chlo.ragged_dot", "a product of ragged groups is not supported", "dot_general, as jax.lax.ragged_dot is lowered for a CPU"},
         {"stablehlo.async_done", "asynchronous operations are not supported", "the operation itself"},
         {"stablehlo.async_start", "asynchronous operations are not supported", "the operation itself"},
         {"stablehlo.einsum", "einsum is not supported", "dot_general"},

@@ -360,7 +360,7 @@ static void generic(kn_mprint *p, const kn_mop *o, unsigned depth)
 
 static bool is_generic(kn_span name)
 {
-    static const char *const names[] = {"stablehlo.case", "stablehlo.gather", "stablehlo.if", "stablehlo.map", "stablehlo.reduce_window", "stablehlo.scatter",
+    static const char *const names[] = {"chlo.ragged_dot", "stablehlo.case", "stablehlo.gather", "stablehlo.if", "stablehlo.map", "stablehlo.reduce_window", "stablehlo.scatter",
                                         "stablehlo.select_and_scatter", "stablehlo.sort", "stablehlo.triangular_solve"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (kn_span_is(name, names[i])) return true;

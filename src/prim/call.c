@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of a body: jit (pjit, closed_call), custom_jvp_call, custom_vjp_call, remat2 (checkpoint). All compute what the body computes; what differs is what
+/* Calls of a body: jit (pjit, closed_call, eval_jaxpr), custom_jvp_call, custom_vjp_call, remat2 (checkpoint, remat). All compute what the body computes; what differs is what
  * transformations make of them. */
 #include "prim/batch.h"
 #include "prim/common.h"
@@ -185,7 +185,7 @@ static kiln_status transpose_call(KN_TRANSPOSE_ARGS)
     for (uint32_t i = 0; i < e->nin; i++)
         if ((onto[i] = linear[i] && ct_in[i] != KN_SYMBOLIC_ZERO)) in[n++] = ct_in[i];
     const kn_jaxpr *body = body_of(e);
-    if (e->prim == &kn_prim_remat2 || e->prim == &kn_prim_checkpoint) KILN_TRY(r->pull_back(r, body, linear, given, NULL, onto, &body, found));
+    if (e->prim->params == remat_params) KILN_TRY(r->pull_back(r, body, linear, given, NULL, onto, &body, found));
     else KILN_TRY(r->transpose(r, body, linear, given, NULL, onto, &body, found));
     KILN_TRY(with_body(b, e, body, in, out));
     n = 0;
@@ -399,14 +399,18 @@ KILN_PRIM(custom_lin) = {
 #define jvp_jit jvp_call
 #define jvp_pjit jvp_call
 #define jvp_closed_call jvp_call
+#define jvp_eval_jaxpr jvp_call
 #define jvp_remat2 jvp_call
+#define jvp_remat jvp_call
 #define jvp_checkpoint jvp_call
 #define jvp_custom_jvp_call jvp_custom_jvp
 #define jvp_custom_vjp_call jvp_custom_vjp
 KILN_PRIM(jit) = CALL(jit, jit_params, KN_SHARES_NAMES, "Calls the program `jaxpr`.");
 KILN_PRIM(pjit) = CALL(pjit, jit_params, 0, "Calls the program `jaxpr`: how the old dialect spells jit.");
 KILN_PRIM(closed_call) = CALL(closed_call, closed_call_params, 0, "Calls the program `call_jaxpr`.");
+KILN_PRIM(eval_jaxpr) = CALL(eval_jaxpr, closed_call_params, 0, "Calls the program `call_jaxpr`, as closed_call does.");
 KILN_PRIM(custom_jvp_call) = CALL(custom_jvp_call, custom_jvp_params, 0, "Calls `call_jaxpr`, whose forward derivative is given separately.");
 KILN_PRIM(custom_vjp_call) = CALL(custom_vjp_call, custom_vjp_params, 0, "Calls `call_jaxpr`, whose reverse derivative is given separately.");
 KILN_PRIM(remat2) = CALL(remat2, remat_params, 0, "Calls `jaxpr`, which reverse derivatives compute again instead of saving its values.");
 KILN_PRIM(checkpoint) = CALL(checkpoint, remat_params, 0, "Calls `jaxpr` as remat2 does: how other versions of JAX spell it.");
+KILN_PRIM(remat) = CALL(remat, remat_params, 0, "Calls `jaxpr` as remat2 does: how other versions of JAX spell it.");

@@ -100,7 +100,7 @@ static kiln_status type_conv(kn_typing *t)
     int64_t *dims;
     kiln_type a = t->in[0], b = t->in[1];
     kiln_dtype result = a.dtype;
-    KILN_TRY(kn_typing_kinds(t, 0, "iufc"));
+    KILN_TRY(kn_typing_kinds(t, 0, "biufc"));
     KILN_TRY(kn_typing_same_dtype(t, 0, 1));
     KILN_TRY(check_params(t, &c));
     if (!kn_is_none(&t->params[CONV_PREFERRED])) KILN_TRY(kn_typing_dtype(t, CONV_PREFERRED, &result));

@@ -261,3 +261,54 @@ KILN_PRIM(custom_root) = {
     .sample = sample_root,
     .doc = "The x with f(x) = 0, found by the program `solve`; its derivative follows from f at the root, by one linear solve.",
 };
+
+/* ---- CustomRoot, the same in JAX's text: it shows how the root is found, and not of what. So it has no derivative. ---- */
+
+static const kn_param_spec written_params[] = {{"solve_jaxpr", KN_P_JAXPR, 0}, {"has_aux", KN_P_BOOL, KN_PARAM_OPTIONAL}};
+
+/* The operands of `solve_jaxpr` come first; the others are those of programs that the text leaves out. */
+static kiln_status type_written(kn_typing *t)
+{
+    const kn_jaxpr *solve;
+    KILN_TRY(kn_typing_jaxpr(t, 0, &solve));
+    if (kn_nargs(solve) > t->nin) return kn_fail(t->ctx, KILN_INVALID, "CustomRoot: %u operands for a solve_jaxpr of %u", t->nin, kn_nargs(solve));
+    KILN_TRY(kn_typing_body_in(t, solve, "solve_jaxpr", t->in, kn_nargs(solve), 0));
+    KILN_TRY(kn_typing_out(t, solve->nout));
+    for (uint32_t i = 0; i < solve->nout; i++) {
+        kiln_type y = kn_type_of(solve, solve->out[i]);
+        KILN_TRY(kn_typing_like(t, i, y.dtype, y));
+    }
+    return KILN_OK;
+}
+
+static kiln_status lower_written(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
+{
+    (void)r, (void)j;
+    return kn_low_inline(b, e->params[0].jaxpr, e, x, y);
+}
+
+static kiln_status batch_written(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, const int *axis, kn_atom *y, int *out_axis)
+{
+    kn_lanes m = kn_lanes_of(r, b, j, e, x, axis);
+    kn_param *own = kn_lanes_params(&m);
+    const kn_jaxpr *solve = e->params[0].jaxpr;
+    bool *lanes = KN_NEWN(&b->prog->arena, bool, e->nin + 1), *found = KN_NEWN(&b->prog->arena, bool, e->nout + 1);
+    KILN_TRY_MEM(b->ctx, own && lanes && found);
+    for (uint32_t i = 0; i < kn_nargs(solve); i++) lanes[i] = kn_has_lanes(&m, i);
+    KILN_TRY(r->batch(r, solve, m.size, lanes, NULL, &own[0].jaxpr, found));
+    for (uint32_t i = 0; i < e->nout; i++) out_axis[i] = found[i] ? 0 : KN_NO_LANES;
+    return kn_lanes_emit(&m, own, x, y);
+}
+
+KILN_PRIM(CustomRoot) = {
+    .name = "CustomRoot",
+    .nin = KN_VARIADIC,
+    .nout = KN_VARIADIC,
+    .flags = KN_LEVEL_TRACED,
+    KN_PARAMS(written_params),
+    .type = type_written,
+    .lower = lower_written,
+    .batch = batch_written,
+    .sample = kn_sample_call,
+    .doc = "A root, found by the program `solve_jaxpr`, as JAX writes custom_root. The text does not say of which function: without a derivative.",
+};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folds over windows: reduce_window_sum, _max, _min and reduce_window with any body. A window folds in row-major order from the
- * first value; padding takes part with the first value. */
+ * first value; padding takes part with the first value. Of complex numbers padding that would make a NaN of a number is left out: sums of
+ * logarithms, whose first value is -inf, are undefined for two of it. */
 #include "prim/derive.h"
 #include "prim/batch.h"
 #include "prim/sample.h"
@@ -8,6 +9,8 @@
 #include "rt/reduce.h"
 
 #include "prims.gen.h"
+
+#include <math.h>
 
 static const kn_param_spec simple_params[] = {
     {"base_dilation", KN_P_INTS, 0},     {"padding", KN_P_NONE, 0},        {"window_dilation", KN_P_INTS, 0},
@@ -182,6 +185,15 @@ static kiln_status type_any(kn_typing *t)
     return kn_typing_scalar_body(t, ANY_BODY, consts, args, 2 * n, args, n);
 }
 
+/* Of element k, a number: has it become a NaN? */
+static bool makes_nan(const kiln_array *from, int64_t k, const kiln_array *to)
+{
+    kiln_dtype d = from->type.dtype;
+    if (kiln_dtype_kind(d) != 'c') return false;
+    kn_scalar v = kn_scalar_load(d, from->data, k), w = kn_scalar_load(d, to->data, 0);
+    return !isnan(v.c[0]) && !isnan(v.c[1]) && (isnan(w.c[0]) || isnan(w.c[1]));
+}
+
 static kiln_status fold_all(kn_caller *c, const kn_window *w, uint32_t n, kiln_array *const *x, kiln_array *const *init, kiln_array **out)
 {
     kiln_type type = x[0]->type, y = out[0]->type, window = {KILN_BOOL, w->rank, w->size};
@@ -197,7 +209,8 @@ static kiln_status fold_all(kn_caller *c, const kn_window *w, uint32_t n, kiln_a
                 else kn_move(kn_caller_arg(c, n + i), 0, x[i], at);
             }
             KILN_TRY(kn_caller_run(c));
-            for (uint32_t i = 0; i < n; i++) kn_move(out[i], k, c->out[i], 0);
+            for (uint32_t i = 0; i < n; i++)
+                if (at >= 0 || !makes_nan(out[i], k, c->out[i])) kn_move(out[i], k, c->out[i], 0);
         }
     }
     return KILN_OK;
@@ -215,13 +228,30 @@ static kiln_status eval_any(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kil
     return s;
 }
 
+/* Where there is one array more than accumulators, it says which elements are no padding. */
 static kiln_status any_step(kn_low *l, const kn_window_fold *f, kn_atom *acc, const kn_atom *slices)
 {
-    kn_atom *args = KN_NEWN(&l->b->prog->arena, kn_atom, f->ncaptured + f->nacc + f->n);
-    KILN_TRY_MEM(l->b->ctx, args);
+    uint32_t n = f->nacc;
+    kn_atom *args = KN_NEWN(&l->b->prog->arena, kn_atom, f->ncaptured + 2 * n), *made = KN_NEWN(&l->b->prog->arena, kn_atom, n);
+    KILN_TRY_MEM(l->b->ctx, args && made);
     for (uint32_t i = 0; i < f->ncaptured; i++) args[i] = f->captured[i];
-    for (uint32_t i = 0; i < f->n; i++) args[f->ncaptured + i] = acc[i], args[f->ncaptured + f->n + i] = slices[i];
-    return kn_low_apply(l, f->ud, args, f->result, acc);
+    for (uint32_t i = 0; i < n; i++) args[f->ncaptured + i] = acc[i], args[f->ncaptured + n + i] = slices[i];
+    KILN_TRY(kn_low_apply(l, f->ud, args, f->result, made));
+    for (uint32_t i = 0; i < n; i++) {
+        if (f->n > n && kiln_dtype_kind(kn_build_type(l->b, acc[i]).dtype) == 'c') {
+            kn_atom number = kn_low2(l, &kn_prim_and, kn_low1(l, &kn_prim_not, slices[n]), kn_low2(l, &kn_prim_eq, acc[i], acc[i]));
+            made[i] = kn_low_select(l, kn_low2(l, &kn_prim_and, number, kn_low2(l, &kn_prim_ne, made[i], made[i])), acc[i], made[i]);
+        }
+        acc[i] = made[i];
+    }
+    return l->status;
+}
+
+static bool has_padding(const kn_window *w)
+{
+    for (uint32_t d = 0; d < w->rank; d++)
+        if (kn_window_low(w, d) > 0 || kn_window_high(w, d) > 0 || kn_window_base(w, d) > 1) return true;
+    return false;
 }
 
 static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *x, kn_atom *y)
@@ -230,13 +260,21 @@ static kiln_status lower_any(const kn_rules *r, kn_build *b, const kn_jaxpr *j, 
     kn_low l = {b, KILN_OK};
     uint32_t consts = kn_body_consts(e, ANY_CONSTS), n = (e->nin - consts) / 2;
     kn_window w = kn_window_of(e, any);
-    kn_atom *padded = KN_NEWN(&b->prog->arena, kn_atom, n);
+    kn_atom *padded = KN_NEWN(&b->prog->arena, kn_atom, n + 1);
+    bool complex = false;
     KILN_TRY_MEM(b->ctx, padded);
     for (uint32_t i = 0; i < n; i++) {
         padded[i] = kn_low_window_pad(&l, &w, x[consts + i], x[consts + n + i]);
         y[i] = kn_low_widen(&l, x[consts + n + i], kn_out_type(j, e, i));
+        complex |= kiln_dtype_kind(kn_out_type(j, e, i).dtype) == 'c';
     }
-    kn_window_fold f = {.w = &w, .result = kn_out_type(j, e, 0), .n = n, .nacc = n, .ncaptured = consts, .padded = padded, .captured = x,
+    bool marked = complex && has_padding(&w);
+    if (marked) {
+        kiln_type t = kn_in_type(j, e, consts);
+        t.dtype = KILN_BOOL;
+        padded[n] = kn_low_window_pad(&l, &w, kn_low_fill(&l, t, (kn_scalar){.b = true}), kn_low_num(&l, KILN_BOOL, 0));
+    }
+    kn_window_fold f = {.w = &w, .result = kn_out_type(j, e, 0), .n = n + marked, .nacc = n, .ncaptured = consts, .padded = padded, .captured = x,
                         .step = any_step, .ud = e->params[ANY_BODY].jaxpr};
     return kn_low_window_fold(&l, &f, y);
 }

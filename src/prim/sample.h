@@ -54,7 +54,7 @@ kiln_status kn_sample_emit(kn_sample *s, const kn_param *params, const kn_atom *
     X(barrier) X(fold) X(window) X(window_any) X(select_and_scatter) X(gather) X(scatter) X(sort) X(top_k) X(bitcast)   \
     X(reduce_precision) X(integers) X(threefry) X(rng) X(complex) X(fft) X(cholesky) X(triangular_solve) X(lapack) X(conv) \
     X(matrix) X(pivots) X(tridiagonal) X(householder) X(linear_solve) X(key) \
-    X(unstack) X(tile) X(pivoted) X(reflections) X(polynomial) X(platform) X(empty) X(token) X(uniform) X(scale) X(search)
+    X(unstack) X(tile) X(pivoted) X(reflections) X(polynomial) X(platform) X(empty) X(token) X(uniform) X(scale) X(search) X(ragged) X(rank)
 #define X(rule) kiln_status kn_sample_##rule(kn_sample *s);
 KN_SAMPLE_RULES(X)
 #undef X

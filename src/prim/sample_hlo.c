@@ -499,7 +499,7 @@ kiln_status kn_sample_conv(kn_sample *s)
     uint32_t n = (uint32_t)kn_sample_below(s, 3);
     int64_t features = kn_sample_below(s, 3) ? 1 : 2, batches = features == 1 && kn_sample_below(s, 3) == 0 ? 2 : 1, dims[4], kernel[4], spec[3][4], placed[3][4];
     bool many = s->length < 20 && kn_sample_below(s, 4) == 0; /* more products than a block has */
-    KILN_TRY(kn_sample_dtype(s, "iufc", &d));
+    KILN_TRY(kn_sample_dtype(s, "biufc", &d));
     s->tame = kn_sample_below(s, 4) != 0;
     dims[0] = batches * kn_sample_between(s, 1, 2), dims[1] = features * (many ? kn_sample_between(s, 60, 270) : kn_sample_between(s, 1, 3));
     kernel[0] = features * batches * kn_sample_between(s, 1, 2), kernel[1] = dims[1] / features;
@@ -515,6 +515,6 @@ kiln_status kn_sample_conv(kn_sample *s)
     kn_param record = {.kind = KN_P_RECORD, .n = 3, .items = lists, .name = "ConvDimensionNumbers", .keys = keys};
     kn_param params[] = {KN_INT(batches), record,  KN_INT(features), KN_INTS(n, w.base),     KN_NONE,
                          KN_TUPLE(n, w.pairs), KN_NONE, KN_NONE,  KN_INTS(n, w.dilation), KN_INTS(n, w.stride)};
-    if (strchr("iu", kiln_dtype_kind(d)) && kn_sample_below(s, 3) == 0) params[7] = KN_DTYPE(KILN_F32);
+    if (strchr("biu", kiln_dtype_kind(d)) && kn_sample_below(s, 3) == 0) params[7] = KN_DTYPE(KILN_F32);
     return kn_sample_emit(s, params, x, 2, 1);
 }

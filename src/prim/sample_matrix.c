@@ -85,6 +85,21 @@ kiln_status kn_sample_householder(kn_sample *s)
     return kn_sample_emit(s, NULL, x, 2, 1);
 }
 
+/* A matrix and what an update of it is made with. */
+kiln_status kn_sample_rank(kn_sample *s)
+{
+    bool product = s->prim->nparams > 0;
+    int64_t n = s->length < 6 ? s->length : 6, square[3] = {2, n, n}, wide[3] = {2, n, kn_sample_between(s, 0, 4)};
+    kiln_dtype d;
+    kn_atom x[2];
+    kn_param factors[2] = {{.kind = KN_P_FLOAT, .f = 0.5}, KN_INT(kn_sample_between(s, -1, 2))};
+    s->tame = true;
+    KILN_TRY(product ? precision(s, &d) : kn_sample_dtype(s, "f", &d));
+    KILN_TRY(kn_sample_input(s, product ? (kiln_type){d, 3, wide} : (kiln_type){d, 2, square + 1}, &x[0]));
+    KILN_TRY(kn_sample_input(s, product ? (kiln_type){d, 3, square} : (kiln_type){d, 1, &n}, &x[1]));
+    return kn_sample_emit(s, product ? factors : NULL, x, 2, 1);
+}
+
 /* Columns that are free and some that are to come first. */
 kiln_status kn_sample_pivoted(kn_sample *s)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sample rules of primitives without bodies. */
 #include "prim/common.h"
+#include "prim/ragged.h"
 #include "prim/sample.h"
 
 #include "prims.gen.h"
@@ -466,6 +467,55 @@ kiln_status kn_sample_dot(kn_sample *s)
     kn_param preferred = kn_sample_below(s, 2) ? KN_DTYPE(d) : KN_NONE;
     if (strchr("biu", kiln_dtype_kind(d)) && kn_sample_below(s, 3) == 0) preferred = KN_DTYPE(kn_sample_below(s, 2) ? KILN_F32 : KILN_F64);
     return kn_sample_emit(s, (kn_param[]){KN_TUPLE(2, two), KN_NONE, KN_NONE, preferred}, x, 2, 1);
+}
+
+/* Dimensions by name, in any order on each side; sizes of groups that may leave rows over, or ask for more than there are. */
+kiln_status kn_sample_ragged(kn_sample *s)
+{
+    enum { ROWS, INNER, LEFT, RIGHT, GROUPS, BATCH, NAMES };
+    static const struct {
+        uint32_t n[2], contract, batch, group; /* contract, batch: how many of the first names of a side, behind a batch */
+        int names[2][4];
+    } modes[] = {{{2, 3}, 1, 0, 1, {{INNER, ROWS}, {INNER, GROUPS, RIGHT}}},        /* free */
+                 {{2, 2}, 1, 0, 0, {{ROWS, LEFT}, {ROWS, RIGHT}}},                  /* contracted */
+                 {{3, 3}, 1, 1, 0, {{ROWS, INNER, LEFT}, {ROWS, INNER, RIGHT}}}}; /* a batch */
+    uint32_t mode = (uint32_t)kn_sample_below(s, 3), nb = (uint32_t)kn_sample_below(s, 2);
+    int64_t size[NAMES], dims[8], place[2][8], list[2][2][4], ragged[2] = {0, 0}, of_sizes[2];
+    kiln_dtype d, index;
+    kn_atom x[3];
+    s->tame = kn_sample_below(s, 4) != 0;
+    KILN_TRY(kn_sample_dtype(s, "iufc", &d));
+    for (uint32_t i = 0; i < NAMES; i++) size[i] = kn_sample_between(s, s->length == 0 ? 0 : 1, 3);
+    size[kn_sample_below(s, 3) ? ROWS : INNER] = s->length;
+    for (uint32_t side = 0; side < 2; side++) {
+        uint32_t rank = nb + modes[mode].n[side];
+        shuffle(s, place[side], rank);
+        for (uint32_t i = 0; i < rank; i++) {
+            int name = i < nb ? BATCH : modes[mode].names[side][i - nb];
+            int64_t at = place[side][i];
+            dims[at] = size[name];
+            if (name == ROWS && side == 0) ragged[0] = at;
+            if (name == GROUPS) ragged[1] = at;
+            if (i < nb + modes[mode].batch) list[1][side][i] = at;
+            else if (i < nb + modes[mode].batch + modes[mode].contract) list[0][side][i - nb - modes[mode].batch] = at;
+        }
+        KILN_TRY(kn_sample_input(s, (kiln_type){d, rank, dims}, &x[side]));
+    }
+    index = kn_sample_below(s, 3) ? KILN_I32 : KILN_U8;
+    bool each = nb && kn_sample_below(s, 2);
+    of_sizes[0] = size[BATCH], of_sizes[each] = size[GROUPS];
+    kiln_type sizes = {index, 1 + each, of_sizes};
+    KILN_TRY(kn_sample_input(s, sizes, &x[2]));
+    for (int64_t k = 0, n = kiln_type_size(sizes); k < n; k++)
+        kn_scalar_store(index, s->in[s->nin - 1]->data, k, (kn_scalar){.i = kn_sample_between(s, index == KILN_U8 ? 0 : -1, size[ROWS] / 2 + 1)});
+    kn_ragged_lists m;
+    for (int side = 0; side < 2; side++) {
+        m.list[KN_RAGGED_CONTRACT + side] = KN_INTS(modes[mode].contract, list[0][side]);
+        m.list[KN_RAGGED_BATCH + side] = KN_INTS(nb + modes[mode].batch, list[1][side]);
+        m.list[KN_RAGGED_ROWS + side] = KN_INTS(side ? modes[mode].group : 1, &ragged[side]);
+    }
+    kn_param preferred = kn_sample_below(s, 2) ? KN_DTYPE(d) : KN_NONE;
+    return kn_sample_emit(s, (kn_param[]){KN_NONE, KN_NONE, KN_NONE, preferred, kn_ragged_numbers(&m)}, x, 3, 1);
 }
 
 kiln_status kn_sample_polynomial(kn_sample *s)

@@ -6,8 +6,8 @@
 kn_control kn_control_of(const kn_eqn *e)
 {
     const kn_prim *p = e->prim;
-    if (p == &kn_prim_jit || p == &kn_prim_pjit || p == &kn_prim_closed_call) return KN_C_CALL;
-    if (p == &kn_prim_remat2 || p == &kn_prim_checkpoint) return KN_C_REMAT;
+    if (p == &kn_prim_jit || p == &kn_prim_pjit || p == &kn_prim_closed_call || p == &kn_prim_eval_jaxpr) return KN_C_CALL;
+    if (p == &kn_prim_remat2 || p == &kn_prim_checkpoint || p == &kn_prim_remat) return KN_C_REMAT;
     if (p == &kn_prim_cond) return KN_C_COND;
     if (p == &kn_prim_scan) return KN_C_SCAN;
     if (p == &kn_prim_while) return KN_C_WHILE;

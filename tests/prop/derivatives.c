@@ -184,10 +184,10 @@ static bool one(kiln_ctx *ctx, const kn_prim *prim, const kn_sample_opts *opts, 
 /* Its derivative rounds too, so that it is linear up to rounding only. */
 static bool rounds(const kn_prim *p) { return strcmp(p->name, "reduce_precision") == 0; }
 
-/* Primitives on floats without a derivative: parts of qr and of the eigenvalue problems, whose rules are above them, and what every
+/* Primitives on floats without a derivative: a root of a function that is not given; parts of qr and of the eigenvalue problems, whose rules are above them, and what every
  * factorisation is made of; the
  * derivatives of incomplete gamma functions in their order, whose own have no closed form. */
-static const char *const without[] = {"geqp3", "geqrf", "hessenberg", "householder_product", "igamma_grad_a", "lapack", "ormqr",
+static const char *const without[] = {"CustomRoot", "geqp3", "geqrf", "hessenberg", "householder_product", "igamma_grad_a", "lapack", "ormqr",
                                       "random_gamma_grad", "rng_uniform", "schur", "tridiagonal"};
 /* Those whose rule refuses some operands or parameters: the order of a special function, and factors with more columns than the matrix
  * determines, or eigenvectors of a general one. */

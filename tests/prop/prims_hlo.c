@@ -61,9 +61,9 @@ static void compare(kiln_ctx *ctx, const sample *s, const kiln_prog *q, const kn
 static bool becomes_others(const kn_prim *p)
 {
     if (strncmp(p->name, "random_", 7) == 0) return strcmp(p->name, "random_gamma_grad") != 0; /* operations on words */
-    static const char *const names[] = {"Frexp", "Ldexp", "SearchSorted", "add_any", "checkpoint", "closed_call", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_root", "custom_vjp_call", "dim_as_value", "eig", "eigh", "empty", "empty2", "geqp3", "geqrf", "hessenberg", "householder_product", "integer_pow", "log2", "lu",
-                                        "lu_pivots_to_permutation", "name", "one_minus_square", "ormqr", "pjit", "platform_index", "polynomial", "qr", "remat2", "scan", "schur", "sort",
-                                        "split", "squeeze", "stack", "stop_gradient", "svd", "tile", "tridiagonal", "tridiagonal_solve", "unstack"};
+    static const char *const names[] = {"CustomRoot", "Frexp", "Ldexp", "SearchSorted", "add_any", "checkpoint", "cholesky_update", "closed_call", "copy", "copy_p", "custom_jvp_call", "custom_linear_solve", "custom_root", "custom_vjp_call", "dim_as_value", "eig", "eigh", "empty", "empty2", "eval_jaxpr", "geqp3", "geqrf", "hessenberg", "householder_product", "integer_pow", "log2", "lu",
+                                        "lu_pivots_to_permutation", "name", "one_minus_square", "ormqr", "pjit", "platform_index", "polynomial", "qr", "remat", "remat2", "scan", "schur", "sort",
+                                        "split", "squeeze", "stack", "stop_gradient", "svd", "symmetric_product", "tile", "tridiagonal", "tridiagonal_solve", "unstack"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(p->name, names[i]) == 0) return true;
     return false;

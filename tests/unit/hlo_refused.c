@@ -83,7 +83,6 @@ static void refused(void **state)
         {TOKEN("%0 = \"stablehlo.outfeed\"(%a, %t) : (" F4 ", !stablehlo.token) -> !stablehlo.token"), "host queue", "results of @main"},
         {TOKEN("%0:2 = \"stablehlo.recv\"(%t) : (!stablehlo.token) -> (" F4 ", !stablehlo.token)"), "messages between processes", "one device"},
         {UNARY("stablehlo.async_start", ""), "asynchronous operations are not supported", "the operation itself"},
-        {UNARY("chlo.ragged_dot", ""), "a product of ragged groups", "dot_general"},
         {UNARY("vhlo.abs_v1", ""), "the operation vhlo.abs_v1 is not known", "stablehlo-translate"},
         {UNARY("mhlo.erf", ""), "the operation mhlo.erf is not known", "StableHLO"},
         {UNARY("tosa.abs", ""), "the operation tosa.abs is not known", "stablehlo.*"},

@@ -276,6 +276,119 @@ static void gamma_variates(void **state)
     CHECK(plain, "vmap:None,0", LIST("u32[2]:0,7", "f64[2,3]:0.3,1,5,0.3,1,5"), LIST("f64[2,3]: 2.0991715320635806e-06 0.16126337922175524 3.327448507497366 2.0991715320635806e-06 0.16126337922175524 3.327448507497366"));
 }
 
+/* Updates of low rank; what becomes of the diagonal where the vector has a zero is that of JAX, and its derivative the true one. */
+static void low_rank(void **state)
+{
+    static const char product[] = "{ lambda ; a:f64[2,3] b:f64[2,2]. let\n    c:f64[2,2] = symmetric_product[alpha=2.0 beta=3.0] a b\n  in (c,) }\n";
+    static const char update[] = "{ lambda ; a:f64[2,2] b:f64[2]. let c:f64[2,2] = cholesky_update a b in (c,) }\n";
+    CHECK(product, NULL, LIST("f64[2,3]:0,1,2,3,4,5", "f64[2,2]:1,0,0,1"), LIST("f64[2,2]: 13.0 28.0 28.0 103.0"));
+    CHECK(product, "vmap:0,None", LIST("f64[2,2,3]:0,1,2,3,4,5,1,0,0,0,1,0", "f64[2,2]:1,0,0,1"), LIST("f64[2,2,2]: 13.0 28.0 28.0 103.0 5.0 0.0 0.0 5.0"));
+    CHECK(update, NULL, LIST("f64[2,2]:3,1,0,0.75", "f64[2]:4,3"), LIST("f64[2,2]: 5.0 3.0000000000000004 0.0 1.2500000000000002"));
+    CHECK(update, NULL, LIST("f64[2,2]:-3,1,0,0", "f64[2]:0,0"), LIST("f64[2,2]: -3.0 1.0 0.0 0.0"));
+    CHECK(update, "jvp:1", LIST("f64[2,2]:4,2,0,1", "f64[2]:0,0", "f64[2]:1,0"), LIST("f64[2,2]: 4.0 2.0 0.0 1.0", "f64[2,2]: 0.0 0.0 0.0 0.0"));
+}
+
+/* A root, as JAX writes custom_root: the operands of solve_jaxpr, then those of programs that it leaves out. */
+static void roots(void **state)
+{
+    static const char text[] = "{ lambda ; a:f64[]. let\n"
+                               "    b:f64[] = CustomRoot[\n"
+                               "      solve_jaxpr={ lambda ; c:f64[] d:f64[]. let\n"
+                               "          e:f64[] = eval_jaxpr[\n"
+                               "            call_jaxpr={ lambda ; f:f64[] g:f64[]. let\n"
+                               "                h:f64[] = div f g\n"
+                               "                i:f64[] = add g h\n"
+                               "                j:f64[] = mul 0.5:f64[] i\n"
+                               "              in (j,) }\n"
+                               "          ] c d\n"
+                               "        in (e,) }\n"
+                               "      has_aux=False\n"
+                               "    ] a 1.0:f64[] a a\n"
+                               "  in (b,) }\n";
+    kiln_prog *p = parse(*state, text), *q;
+    CHECK(text, NULL, LIST("f64[]:2"), LIST("f64[]: 1.5"));
+    CHECK(text, "vmap:0", LIST("f64[2]:2,3"), LIST("f64[2]: 1.5 2.0"));
+    assert_int_equal(kiln_prog_transform(*state, p, "grad:0", NULL, 0, &q), KILN_UNSUPPORTED);
+    assert_says(*state, "CustomRoot");
+    kiln_prog_release(p);
+}
+
+static void checkpoints_by_another_name(void **state)
+{
+    static const char text[] = "{ lambda ; a:f64[]. let\n"
+                               "    b:f64[] = remat[\n"
+                               "      differentiated=False\n"
+                               "      jaxpr={ lambda ; c:f64[]. let\n"
+                               "          d:f64[] = mul c c\n"
+                               "          e:f64[] = mul d c\n"
+                               "        in (e,) }\n"
+                               "      policy=None\n"
+                               "      prevent_cse=True\n"
+                               "    ] a\n"
+                               "  in (b,) }\n";
+    kiln_prog *p = parse(*state, text), *q;
+    char *s;
+    size_t n;
+    CHECK(text, NULL, LIST("f64[]:3"), LIST("f64[]: 27.0"));
+    CHECK(text, "grad:0", LIST("f64[]:3"), LIST("f64[]: 27.0"));
+    assert_ok(*state, kiln_prog_transform(*state, p, "grad:0", NULL, 0, &q));
+    assert_ok(*state, kiln_prog_print(*state, q, 80, &s, &n));
+    assert_non_null(strstr(s, "differentiated=True")); /* computed again, not kept */
+    kiln_text_free(*state, s, n);
+    kiln_prog_release(p);
+    kiln_prog_release(q);
+}
+
+/* A tap is true where both are; numbers where numbers are asked for. */
+static void convolution_of_bools(void **state)
+{
+#define CONV(result, preferred)                                                                                       \
+    "{ lambda ; a:bool[1,1,8] b:bool[1,1,3]. let\n"                                                                   \
+    "    c:" result "[1,1,8] = conv_general_dilated[\n"                                                               \
+    "      batch_group_count=1\n"                                                                                     \
+    "      dimension_numbers=ConvDimensionNumbers(lhs_spec=(0, 1, 2), rhs_spec=(0, 1, 2), out_spec=(0, 1, 2))\n"      \
+    "      feature_group_count=1\n"                                                                                   \
+    "      lhs_dilation=(1,)\n"                                                                                       \
+    "      out_sharding=None\n"                                                                                       \
+    "      padding=((1, 1),)\n"                                                                                       \
+    "      precision=None\n"                                                                                          \
+    "      preferred_element_type=" preferred "\n"                                                                    \
+    "      rhs_dilation=(1,)\n"                                                                                       \
+    "      window_strides=(1,)\n"                                                                                     \
+    "    ] a b\n"                                                                                                     \
+    "  in (c,) }\n"
+    const char *const in[] = {"bool[1,1,8]:False,True,False,True,True,True,False,False", "bool[1,1,3]:True,False,True", NULL};
+    CHECK(CONV("bool", "None"), NULL, in, LIST("bool[1,1,8]: True False True True True True True False"));
+    CHECK(CONV("i32", "int32"), NULL, in, LIST("i32[1,1,8]: 1 0 2 1 2 1 1 0"));
+}
+
+/* Other windows of them: where padding, the log of zero, would make no number of a number, it is left out. */
+static void padded_windows(void **state)
+{
+    static const char text[] = "{ lambda ; a:c128[4]. let\n"
+                               "    b:c128[6] = reduce_window[\n"
+                               "      base_dilation=(1,)\n"
+                               "      consts=()\n"
+                               "      jaxpr={ lambda ; c:c128[] d:c128[]. let\n"
+                               "          e:c128[] = max c d\n"
+                               "          f:c128[] = add c d\n"
+                               "          g:c128[] = mul e (2+0j):c128[]\n"
+                               "          h:c128[] = sub f g\n"
+                               "          i:c128[] = exp h\n"
+                               "          j:c128[] = log1p i\n"
+                               "          k:c128[] = add e j\n"
+                               "        in (k,) }\n"
+                               "      padding=((3, 0),)\n"
+                               "      window_dilation=(1,)\n"
+                               "      window_dimensions=(2,)\n"
+                               "      window_strides=(1,)\n"
+                               "    ] a (-inf+0j):c128[]\n"
+                               "  in (b,) }\n";
+    CHECK(text, NULL, LIST("c128[4]:1+2j,0.5-1j,-3+.1j,2"),
+          LIST("c128[6]: (-inf+0j) (-inf+0j) (1+2j) (0.10499301432446873+1.7889591478473275j) (0.5139567412082241-0.9734577499614337j) (2.0066821347936434+0.0006681924173710498j)"));
+    CHECK(text, NULL, LIST("c128[4]:nan,1,1,2"), LIST("c128[6]: (-inf+0j) (-inf+0j) (nan+nanj) (nan+nanj) (1.6931471805599454+0j) (2.313261687518223+0j)"));
+}
+
 static void other_keys(void **state)
 {
     static const char text[] = "{ lambda ; a:key<rbg>[]. let b:u32[] = random_bits[bit_width=32 shape=()] a in (b,) }\n";
@@ -309,7 +422,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(while_of_lanes), cmocka_unit_test(branches_by_platform), cmocka_unit_test(powers_of_two),
                                        cmocka_unit_test(places), cmocka_unit_test(complex_extremes), cmocka_unit_test(wide_choice),
                                        cmocka_unit_test(eigenvectors), cmocka_unit_test(reflections),
-                                       cmocka_unit_test(complex_log_sums), cmocka_unit_test(log_sum_windows), cmocka_unit_test(classes),
-                                       cmocka_unit_test(gamma_variates), cmocka_unit_test(other_keys)};
+                                       cmocka_unit_test(complex_log_sums), cmocka_unit_test(log_sum_windows), cmocka_unit_test(padded_windows), cmocka_unit_test(classes),
+                                       cmocka_unit_test(gamma_variates), cmocka_unit_test(other_keys),
+                                       cmocka_unit_test(low_rank), cmocka_unit_test(roots), cmocka_unit_test(checkpoints_by_another_name), cmocka_unit_test(convolution_of_bools)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
