@@ -3,6 +3,8 @@
  * pointers of slots that are swapped inside) are phis at its head and, where the guard may skip it, behind it. */
 #include "llvm/emit.h"
 
+enum { TURNS = 4 }; /* of a brief while loop for each look at the stop flag */
+
 kn_bb kn_block_new(kn_emit *e) { return LLVMCreateBasicBlockInContext(e->c, ""); }
 kn_bb kn_here(kn_emit *e) { return LLVMGetInsertBlock(e->b); }
 void kn_enter(kn_emit *e, kn_bb block)
@@ -186,6 +188,66 @@ static void emit_loop(kn_emit *e, kn_lv v, const kn_linst *in)
     set_values(e, &s, r->results.v, s.v);
 }
 
+/* ---- while ---- */
+
+/* Straight code of few operations. */
+static bool is_brief(const kn_emit *e, const kn_lregion *r)
+{
+    enum { MOST = 16 };
+    unsigned n = 0;
+    for (uint32_t b = 0; b < r->nblocks; b++)
+        for (uint32_t i = 0; i < r->blocks[b].inst.n; i++) {
+            const kn_linst *in = &e->l->inst.v[r->blocks[b].inst.v[i]];
+            if (in->op != KN_L_CONST && in->op != KN_L_SOP && in->op != KN_L_LOAD && in->op != KN_L_STORE) return false;
+            if (in->op == KN_L_SOP && kn_is_call(in->sop, in->from)) return false;
+            n += in->op != KN_L_CONST;
+        }
+    return n <= MOST;
+}
+
+/* Which carry counts, by ones up to a limit that is asked for alone; false: none. */
+static bool find_counter(const kn_emit *e, const kn_lregion *r, uint32_t *carry, int64_t *limit)
+{
+    const kn_linst *inst = e->l->inst.v, *go = &inst[r->blocks[0].yields.v[0]];
+    bool integer = go->op == KN_L_SOP && go->sop == KN_S_lt && (go->from == KILN_I32 || go->from == KILN_I64);
+    if (!integer || inst[go->b].op != KN_L_CONST) return false;
+    *limit = inst[go->b].imm.i;
+    for (*carry = 0; *carry < r->init.n && r->blocks[0].params.v[*carry] != go->a;) ++*carry;
+    if (*carry == r->init.n || *limit < TURNS) return false;
+    const kn_linst *next = &inst[r->blocks[1].yields.v[*carry]];
+    return next->op == KN_L_SOP && next->sop == KN_S_add && next->a == r->blocks[1].params.v[*carry] && inst[next->b].op == KN_L_CONST && inst[next->b].imm.i == 1;
+}
+
+/* The body; s->v is the state before and after. */
+static void emit_turn(kn_emit *e, const kn_lregion *r, state *s)
+{
+    set_values(e, s, r->blocks[1].params.v, s->v);
+    kn_emit_block(e, &r->blocks[1]);
+    get_values(e, s, r->blocks[1].yields.v, s->v);
+    slots_into(e, s, s->v);
+}
+
+/* A brief body that counts: where so many turns are left, they are taken without a test, one after the other, and the counter of each is
+ * the first one's and a constant. Leaves the builder where one turn is to be tested; true: `s`, at *from, goes back to the head. */
+static bool emit_turns(kn_emit *e, const kn_lregion *r, state *s, kn_bb head, kn_bb *from)
+{
+    uint32_t carry;
+    int64_t limit;
+    if (e->m != e->level[1] || r->steps || !is_brief(e, r) || !find_counter(e, r, &carry, &limit)) return false;
+    kn_bb many = kn_block_new(e), one = kn_block_new(e);
+    kn_ll first = s->v[carry], most = LLVMConstInt(LLVMTypeOf(first), (uint64_t)limit - (TURNS - 1), true);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, first, most, ""), many, one);
+    kn_enter(e, many);
+    for (uint32_t k = 1; k <= TURNS && !e->failed; k++) {
+        emit_turn(e, r, s);
+        s->v[carry] = LLVMBuildNSWAdd(e->b, first, LLVMConstInt(LLVMTypeOf(first), k, true), "");
+    }
+    LLVMBuildBr(e->b, head);
+    *from = kn_here(e);
+    kn_enter(e, one);
+    return true;
+}
+
 /* Tests at its head: the stop flag, then the condition. */
 static void emit_while(kn_emit *e, const kn_linst *in)
 {
@@ -194,7 +256,7 @@ static void emit_while(kn_emit *e, const kn_linst *in)
     if (!state_init(e, &s, r, r->blocks[0].params.v, r->init.n)) return;
     get_values(e, &s, r->init.v, s.v);
     kn_bb before = kn_here(e), head = kn_block_new(e), go = kn_block_new(e), body = kn_block_new(e), after = kn_block_new(e);
-    kn_bb cancelled = kn_block_new(e);
+    kn_bb cancelled = kn_block_new(e), from;
     kn_ll *first = copy_of(e, &s);
     LLVMBuildBr(e->b, head);
     kn_enter(e, head);
@@ -204,15 +266,14 @@ static void emit_while(kn_emit *e, const kn_linst *in)
     if (!phis) return;
     LLVMBuildCondBr(e->b, kn_emit_stopped(e), cancelled, go);
     kn_enter(e, go);
+    state_incoming(&s, phis, first, before);
+    if (emit_turns(e, r, &s, head, &from)) state_incoming(&s, phis, s.v, from);
     set_values(e, &s, r->blocks[0].params.v, phis);
     kn_emit_block(e, &r->blocks[0]);
     LLVMBuildCondBr(e->b, kn_scalar_of(e, r->blocks[0].yields.v[0]), body, after);
     kn_enter(e, body);
-    set_values(e, &s, r->blocks[1].params.v, phis);
-    kn_emit_block(e, &r->blocks[1]);
-    get_values(e, &s, r->blocks[1].yields.v, s.v);
-    slots_into(e, &s, s.v);
-    state_incoming(&s, phis, first, before);
+    memcpy(s.v, phis, s.n * sizeof *phis);
+    emit_turn(e, r, &s);
     state_incoming(&s, phis, s.v, kn_here(e));
     if (trips) {
         kn_incoming(trips, kn_int(e, 64, 0), before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops in lanes: steps of W elements, then one step under a mask for the rest. Where the bounds are constants, what is known not to
- * happen is not emitted. */
+ * happen is not emitted, and a rest that is a shorter vector needs no mask. */
 #include "llvm/emit.h"
 #include "loop/vary.h"
 
@@ -30,10 +30,10 @@ void kn_lanes_close(kn_emit *e)
     e->mask = NULL;
 }
 
-/* The body at elements iv, iv + 1, ...; only the first active ones when a mask is given. */
-static void step(span *s, kn_ll iv, kn_ll mask)
+/* The body at elements iv, iv + 1, ..., w of them; only the first active ones when a mask is given. */
+static void step(span *s, kn_ll iv, unsigned w, kn_ll mask)
 {
-    kn_lanes_open(s->e, &s->r->blocks[0], iv, 0, s->r->width, mask);
+    kn_lanes_open(s->e, &s->r->blocks[0], iv, 0, w, mask);
     kn_lanes_close(s->e);
 }
 
@@ -52,7 +52,7 @@ static void whole_steps(span *s, kn_ll lo, kn_ll end, unsigned w)
     kn_ll iv = kn_phi(e, LLVMTypeOf(lo));
     e->near.iv = iv;
     if (LLVMIsAConstantInt(end)) e->near.end = LLVMConstIntGetSExtValue(end);
-    step(s, iv, NULL);
+    step(s, iv, w, NULL);
     kn_ll next = LLVMBuildAdd(e->b, iv, kn_int(e, 64, w), "");
     kn_bb latch = kn_here(e);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, end, ""), head, after);
@@ -75,7 +75,7 @@ static void when(span *s, kn_ll condition, void (*what)(span *s, kn_ll *args, un
 }
 
 static void main_part(span *s, kn_ll *args, unsigned w) { whole_steps(s, args[0], args[1], w); }
-static void tail_part(span *s, kn_ll *args, unsigned w) { step(s, args[1], kn_lanes_below(s->e, args[2], w)); }
+static void tail_part(span *s, kn_ll *args, unsigned w) { step(s, args[1], w, kn_lanes_below(s->e, args[2], w)); }
 
 /* Few steps are written one after the other: no counter. */
 static bool is_short(const span *s, uint64_t steps)
@@ -91,6 +91,10 @@ unsigned kn_lanes_size(const kn_emit *e, const kn_lblock *body)
     return n;
 }
 
+/* The rest is a step of its own width where there are vectors of it. Beside the mask that saves the wait of a load for what was stored under
+ * one: processors do not forward that. */
+static bool is_shorter_vector(uint64_t rest) { return rest > 1 && (rest & (rest - 1)) == 0; }
+
 /* lo and hi constant: n elements. */
 static void run_known(span *s, int64_t lo, uint64_t n, unsigned w)
 {
@@ -98,9 +102,10 @@ static void run_known(span *s, int64_t lo, uint64_t n, unsigned w)
     uint64_t steps = n / w, rest = n % w;
     kn_ll first = kn_int(e, 64, (uint64_t)lo), end = kn_int(e, 64, (uint64_t)lo + steps * w);
     if (is_short(s, steps))
-        for (uint64_t k = 0; k < steps; k++) step(s, kn_int(e, 64, (uint64_t)lo + k * w), NULL);
+        for (uint64_t k = 0; k < steps; k++) step(s, kn_int(e, 64, (uint64_t)lo + k * w), w, NULL);
     else whole_steps(s, first, end, w);
-    if (rest) step(s, end, kn_lanes_below(e, kn_int(e, 32, rest), w));
+    if (is_shorter_vector(rest)) step(s, end, (unsigned)rest, NULL);
+    else if (rest) step(s, end, w, kn_lanes_below(e, kn_int(e, 32, rest), w));
 }
 
 /* `full`: a multiple of w, and not empty. */

@@ -16,7 +16,7 @@
  *          left to right. `acc` is add, mul, min, max, and, or, xor: yields one value x; or fma: yields x, y and the lane
  *          becomes fma(x, y, lane), lanes and blocks then combining by add. params: iv; results: one. No element: `identity`.
  *   while  params of both blocks: the carries; block 0 yields a bool, block 1 the next carries; results: final carries.
- *          Each trip first asks the call's stop flag; if set, the loop ends and the entry's status is KILN_CANCELLED.
+ *          The call's stop flag is asked for before each trip, or few trips; if set, the loop ends and the entry's status is KILN_CANCELLED.
  *   if     selector i32 in 0..n-1 (out of range: the last block); every block yields the results. No params.
  *
  * A loop without carries may say `split`: its iterations touch no memory that another one writes, but for slots that each thread has

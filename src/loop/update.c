@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dynamic_update_slice: a store of the update alone, where the array that it changes is needed by nobody else; otherwise the
- * array is copied first, and the copy counted. Rows may have been written before (row.c). */
+ * array is copied first, and the copy counted. An update that reads the array reads it as it was: it is stored first, unless each of its
+ * elements reads the one alone that it replaces. Rows may have been written before (row.c). */
 #include "loop/maker.h"
+#include "prims.gen.h"
 
 void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at)
 {
@@ -55,12 +57,48 @@ static void window_body(maker *m, void *ud, const kn_lv *ix)
     lv_store(m, w->slot, linear_index(m, w->x, to), v);
 }
 
+static bool same_atom(const kn_jaxpr *j, kn_atom a, kn_atom b)
+{
+    if (a == b || !kn_is_literal(a) || !kn_is_literal(b)) return a == b;
+    const kn_lit *x = &j->lits[kn_literal_index(a)], *y = &j->lits[kn_literal_index(b)];
+    return x->dtype == y->dtype && x->value.u == y->value.u;
+}
+
+/* Is it the window of update e, as it was? */
+static bool is_own_window(const kn_jaxpr *j, const kn_eqn *e, const kn_eqn *slice)
+{
+    if (slice->prim != &kn_prim_dynamic_slice || slice->in[0] != e->in[0]) return false;
+    kiln_type u = kn_type_of(j, e->in[1]), t = j->vars[slice->out[0]].type;
+    for (uint32_t d = 0; d < u.rank; d++)
+        if (u.dims[d] != t.dims[d] || !same_atom(j, slice->in[1 + d], e->in[2 + d])) return false;
+    return true;
+}
+
+/* Does each element of `value`, which is of the shape of the window of update e, read the array at its own place in the window alone? */
+static bool reads_own_window(maker *m, frame *f, const kn_eqn *e, kn_atom value, unsigned *budget)
+{
+    if (!reads_var(m, f, value, e->in[0])) return true;
+    if (*budget == 0 || value == e->in[0]) return false;
+    --*budget;
+    const kn_eqn *made = &f->j->eqns[f->plan[value].def];
+    if (is_own_window(f->j, e, made)) return true;
+    kiln_type u = kn_type_of(f->j, e->in[1]);
+    for (uint32_t i = 0; i < made->nin; i++) {
+        kiln_type in = kn_type_of(f->j, made->in[i]);
+        bool straight = (made->prim->flags & KN_ELEMENTWISE) && in.rank == u.rank && memcmp(in.dims, u.dims, u.rank * sizeof *u.dims) == 0;
+        if (straight ? !reads_own_window(m, f, e, made->in[i], budget) : !kn_is_literal(made->in[i]) && reads_var(m, f, made->in[i], e->in[0])) return false;
+    }
+    return true;
+}
+
 place *read_beside(maker *m, frame *f, const kn_eqn *e, uint32_t operand, bool *same)
 {
     place *old = place_of_atom(m, f, e->in[0]), *p = place_of_atom(m, f, e->in[operand]);
     if (m->status != KILN_OK || !old || !p) return NULL;
     if (p->kind == PLACE_MEMORY && old->kind == PLACE_MEMORY && p->slot == old->slot) *same = true;
+    unsigned budget = 64;
     if (p->kind != PLACE_LAZY || kn_is_literal(e->in[0]) || !reads_var(m, f, e->in[operand], e->in[0])) return p;
+    if (e->prim->loop == KN_LOOP_UPDATE && reads_own_window(m, f, e, e->in[operand], &budget)) return p;
     place *stored = new_place(m, PLACE_MEMORY, p->type);
     uint32_t t = new_slot(m, KN_SLOT_SCRATCH, 0, p->type.dtype, kiln_type_size(p->type));
     if (!stored) return NULL;
