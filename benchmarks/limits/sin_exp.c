@@ -4,16 +4,7 @@
 
 #include <string.h>
 
-/* of SLEEF, whose header hides those that the compiler's own target lacks */
-#if defined(__AVX512F__)
-vf Sleef_finz_sinf16_u10avx512f(vf x);
-WIDE_INLINE vf vf_sin(vf x) { return Sleef_finz_sinf16_u10avx512f(x); }
-#else
-vf Sleef_finz_sinf8_u10avx2(vf x);
-WIDE_INLINE vf vf_sin(vf x) { return Sleef_finz_sinf8_u10avx2(x); }
-#endif
-
-WIDE_INLINE vf both(vf x) { return vf_mul(vf_sin(x), kn_maths_exp_f32_wide(-x)); }
+WIDE_INLINE vf both(vf x) { return vf_mul(kn_maths_sin_f32_wide(x), kn_maths_exp_f32_wide(-x)); }
 
 void limit_sin_exp(const float *x, float *y, int64_t n)
 {

@@ -5,8 +5,22 @@
 
 #include "wide.h"
 
+#include "rt/maths.h"
+
 #define MATHS_INLINE
+#define FORM f64_wide
+#define REAL_BITS 64
+#if defined(__AVX512F__)
+#define LANES 8
+#define ISA 4
+#else
+#define LANES 4
+#define ISA 3
+#endif
+#include "rt/maths/lanes.h"
+
 #define FORM f32_wide
+#define WIDER f64_wide
 #define REAL_BITS 32
 #if defined(__AVX512F__)
 #define LANES 16

@@ -40,6 +40,39 @@ static bool has_scale(const maths *m)
     return m->e->target == &kn_targets[KN_X86_64_V4] && (bytes == 16 || bytes == 32 || bytes == 64);
 }
 
+/* The result of a program for f64, rounded. */
+static kn_ll wide(maths *m, kn_ll (*part)(maths *m, kn_ll x), kn_ll x)
+{
+    maths f64 = {m->e, m->ir, KILN_F64, m->w};
+    kn_ll y = part(&f64, LLVMBuildFPExt(m->ir, x, kn_type(m->e, KILN_F64, m->w), ""));
+    return LLVMBuildFPTrunc(m->ir, y, kn_type(m->e, m->d, m->w), "");
+}
+
+static kn_ll reciprocal(maths *m, kn_ll d)
+{
+    kn_ll x = LLVMBuildFPTrunc(m->ir, d, kn_type(m->e, KILN_F32, m->w), "");
+    return LLVMBuildFPExt(m->ir, LLVMBuildFDiv(m->ir, kn_const_f(m->e, KILN_F32, m->w, 1), x, ""), kn_type(m->e, m->d, m->w), "");
+}
+
+/* y, but where a lane is `far` what the function in the table gives. */
+static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
+{
+    kn_emit *e = m->e;
+    kn_ll bits = LLVMBuildBitCast(m->ir, far, LLVMIntTypeInContext(e->c, m->w), "");
+    kn_ll any = LLVMBuildICmp(m->ir, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
+    kn_bb before = kn_here(e), yes = kn_block_new(e), after = kn_block_new(e);
+    LLVMBuildCondBr(m->ir, any, yes, after);
+    kn_enter(e, yes);
+    kn_ll called = kn_emit_call(e, op, m->d, m->w, &x, 1);
+    kn_bb end = kn_here(e);
+    LLVMBuildBr(m->ir, after);
+    kn_enter(e, after);
+    kn_ll r = kn_phi(e, LLVMTypeOf(y));
+    kn_incoming(r, y, before);
+    kn_incoming(r, called, end);
+    return r;
+}
+
 #define F kn_ll
 #define I kn_ll
 #define M kn_ll
@@ -49,6 +82,8 @@ static bool has_scale(const maths *m)
 #define SUB(a, b) real(m, KN_S_sub, a, b, NULL)
 #define MUL(a, b) real(m, KN_S_mul, a, b, NULL)
 #define DIV(a, b) real(m, KN_S_div, a, b, NULL)
+#define NEG(a) real(m, KN_S_neg, a, NULL, NULL)
+#define ABS(a) real(m, KN_S_abs, a, NULL, NULL)
 #define FMA(a, b, c) real(m, KN_S_fma, a, b, c)
 #define LEAST(a, b) choose(m, LLVMRealOLT, a, b)
 #define MOST(a, b) choose(m, LLVMRealOGT, a, b)
@@ -65,25 +100,30 @@ static bool has_scale(const maths *m)
 #define LE(a, b) LLVMBuildFCmp(m->ir, LLVMRealOLE, a, b, "")
 #define EQ(a, b) LLVMBuildFCmp(m->ir, LLVMRealOEQ, a, b, "")
 #define SELECT(c, a, b) LLVMBuildSelect(m->ir, c, a, b, "")
-#define SCALE(p, t) (has_scale(m) ? machine_scale(m, p, SUB(t, K(ROUNDER))) : OF_TYPE(scale)(m, p, t))
+#define SCALE(p, t) (has_scale(m) ? machine_scale(m, p, SUB(t, K(ROUNDER))) : PART_2(scale, p, t))
 #define MATHS_1(name, x) static kn_ll OF_TYPE(name)(maths * m, kn_ll x)
+#define MATHS_PART_1(name, a) static kn_ll OF_TYPE(name)(maths * m, kn_ll a)
 #define MATHS_PART_2(name, a, b) static kn_ll OF_TYPE(name)(maths * m, kn_ll a, kn_ll b)
+#define PART_1(name, a) OF_TYPE(name)(m, a)
+#define PART_2(name, a, b) OF_TYPE(name)(m, a, b)
+#define WIDE(name, x) wide(m, name##_f64, x)
+#define RECIPROCAL(d) reciprocal(m, d)
+#define RARELY(far, y, f, x) rarely(m, KN_S_##f, far, y, x)
 
-#define OF_TYPE(name) name##_f32
-#include "rt/maths/f32.h"
-#undef OF_TYPE
 #define OF_TYPE(name) name##_f64
 #include "rt/maths/f64.h"
+#undef OF_TYPE
+#define OF_TYPE(name) name##_f32
+#include "rt/maths/f32.h"
 
-static kn_ll (*program(kn_sop op, kiln_dtype d))(maths *m, kn_ll x)
+typedef kn_ll (*program)(maths *m, kn_ll x);
+
+static program program_of(kn_sop op, kiln_dtype d)
 {
-    switch (op) {
-#define CASE(f)                                                                                                       \
-    case KN_S_##f: return d == KILN_F64 ? f##_f64 : f##_f32;
-        KN_MATHS_UNARY(CASE)
-#undef CASE
-    default: return NULL;
-    }
+#define F32(f) [KN_S_##f] = f##_f32,
+#define F64(f) [KN_S_##f] = f##_f64,
+    static const program f32[KN_N_SOPS] = {KN_MATHS_F32(F32)}, f64[KN_N_SOPS] = {KN_MATHS_F64(F64)};
+    return d == KILN_F64 ? f64[op] : d == KILN_F32 ? f32[op] : NULL;
 }
 
 static unsigned functions(const kn_loops *l, const kn_lblock *b)
@@ -91,7 +131,7 @@ static unsigned functions(const kn_loops *l, const kn_lblock *b)
     unsigned n = 0;
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = &l->inst.v[b->inst.v[i]];
-        n += in->op == KN_L_SOP && program(in->sop, in->from) != NULL;
+        n += in->op == KN_L_SOP && program_of(in->sop, in->from == KILN_F64 ? KILN_F64 : KILN_F32) != NULL;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) n += functions(l, &in->region->blocks[k]);
     }
     return n;
@@ -105,7 +145,7 @@ bool kn_maths_pay(const kn_emit *e, const kn_lblock *body)
 
 kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a)
 {
-    kn_ll (*emit)(maths *m, kn_ll x) = program(op, d);
+    program emit = program_of(op, d);
     maths m = {e, e->b, d, w};
     return emit && e->maths_pay && w && w == e->w && !e->mask ? emit(&m, a) : NULL;
 }

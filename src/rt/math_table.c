@@ -9,84 +9,96 @@
 
 #include <math.h>
 
-#define SLEEF(X) KN_SLEEF_UNARY(X) KN_SLEEF_BINARY(X)
-
 /* Forms of one function, in the order of the table. */
 enum { D1, D2, D4, D8, F1, F4, F8, F16, FORMS };
 
 enum {
-#define FIRST_OWN(f) FIRST_##f, LAST_##f = FIRST_##f + FORMS - 1,
-#define FIRST(f, u) FIRST_OWN(f)
-    KN_MATHS_UNARY(FIRST_OWN) SLEEF(FIRST)
-#undef FIRST_OWN
+#define FIRST(f) FIRST_##f, LAST_##f = FIRST_##f + FORMS - 1,
+#define FIRST_SLEEF(f, u) FIRST(f)
+    KN_MATHS_F64(FIRST) KN_SLEEF_F64(FIRST_SLEEF) KN_SLEEF_BINARY(FIRST_SLEEF)
 #undef FIRST
+#undef FIRST_SLEEF
         FIRST_rem,
     N_ROUTINES = FIRST_rem + FORMS
 };
 _Static_assert((int)N_ROUTINES <= (int)KN_TABLE_MAX, "the table is too small");
 
-#define FORM_f64 D
-#define FORM_f32 F
-#define FORM(letter, lanes) FORM_(letter, lanes)
-#define FORM_(letter, lanes) letter##lanes
-#define DECLARE_REMAINDER(d, lanes, isa) extern void kn_rem_##d##_x##lanes##_##isa(void);
-#define REMAINDER(d, lanes, isa) [FIRST_rem + FORM(FORM_##d, lanes)] = kn_rem_##d##_x##lanes##_##isa,
-#define REMAINDERS [FIRST_rem + D1] = (kn_function)fmod, [FIRST_rem + F1] = (kn_function)fmodf,
-#define OWN(f, form, at, isa) [FIRST_##f + at] = (kn_function)kn_maths_##f##_##form##_##isa
-#define OWN_VECTOR(f, form, isa) extern void kn_maths_##f##_##form##_##isa(void)
+/* Entries of a table, and declarations. */
+#define OWN_32(f, n, isa) [FIRST_##f + F##n] = (kn_function)kn_maths_##f##_f32_x##n##_##isa,
+#define OWN_64(f, n, isa) [FIRST_##f + D##n] = (kn_function)kn_maths_##f##_f64_x##n##_##isa,
+#define VECTOR_32(f, n, isa) extern void kn_maths_##f##_f32_x##n##_##isa(void);
+#define VECTOR_64(f, n, isa) extern void kn_maths_##f##_f64_x##n##_##isa(void);
+#define SLEEF_32(name, n, kind, u, isa) [FIRST_##name + F##n] = Sleef_##kind##_##name##f##n##_##u##isa,
+#define SLEEF_64(name, n, kind, u, isa) [FIRST_##name + D##n] = Sleef_##kind##_##name##d##n##_##u##isa,
+#define DECLARE_32(name, n, kind, u, isa) extern void Sleef_##kind##_##name##f##n##_##u##isa(void);
+#define DECLARE_64(name, n, kind, u, isa) extern void Sleef_##kind##_##name##d##n##_##u##isa(void);
+#define FORM_f64(n) D##n
+#define FORM_f32(n) F##n
+#define DECLARE_REMAINDER(d, n, isa) extern void kn_rem_##d##_x##n##_##isa(void);
+#define REMAINDER(d, n, isa) [FIRST_rem + FORM_##d(n)] = kn_rem_##d##_x##n##_##isa,
+#define REMAINDERS_1 [FIRST_rem + D1] = (kn_function)fmod, [FIRST_rem + F1] = (kn_function)fmodf,
 
 #if defined(__x86_64__)
-#define DECLARE(f, u)                                                                                                 \
-    extern void Sleef_finz_##f##d1_##u##purecfma(void), Sleef_finz_##f##f1_##u##purecfma(void),                        \
-        Sleef_finz_##f##d4_##u##avx2(void), Sleef_finz_##f##f8_##u##avx2(void), Sleef_finz_##f##d8_##u##avx512f(void), \
-        Sleef_finz_##f##f16_##u##avx512f(void), Sleef_finz_##f##d2_##u##avx2128(void),                                 \
-        Sleef_finz_##f##f4_##u##avx2128(void), Sleef_cinz_##f##d1_##u##purec(void), Sleef_cinz_##f##f1_##u##purec(void), \
-        Sleef_cinz_##f##d2_##u##sse4(void), Sleef_cinz_##f##f4_##u##sse4(void);
-#define DECLARE_OWN(f)                                                                                                \
-    OWN_VECTOR(f, f64_x2, v2); OWN_VECTOR(f, f32_x4, v2); OWN_VECTOR(f, f64_x2, v3); OWN_VECTOR(f, f32_x4, v3);         \
-    OWN_VECTOR(f, f64_x4, v3); OWN_VECTOR(f, f32_x8, v3); OWN_VECTOR(f, f64_x8, v4); OWN_VECTOR(f, f32_x16, v4);
-SLEEF(DECLARE)
-KN_MATHS_UNARY(DECLARE_OWN)
+#define OWN_V2_32(f) OWN_32(f, 1, v2) OWN_32(f, 4, v2)
+#define OWN_V2_64(f) OWN_64(f, 1, v2) OWN_64(f, 2, v2)
+#define OWN_V3_32(f) OWN_32(f, 1, v3) OWN_32(f, 4, v3) OWN_32(f, 8, v3)
+#define OWN_V3_64(f) OWN_64(f, 1, v3) OWN_64(f, 2, v3) OWN_64(f, 4, v3)
+#define OWN_V4_32(f) OWN_32(f, 16, v4)
+#define OWN_V4_64(f) OWN_64(f, 8, v4)
+#define V2_32(X, f, u) X(f, 1, cinz, u, purec) X(f, 4, cinz, u, sse4)
+#define V2_64(X, f, u) X(f, 1, cinz, u, purec) X(f, 2, cinz, u, sse4)
+#define V3_32(X, f, u) X(f, 1, finz, u, purecfma) X(f, 4, finz, u, avx2128) X(f, 8, finz, u, avx2)
+#define V3_64(X, f, u) X(f, 1, finz, u, purecfma) X(f, 2, finz, u, avx2128) X(f, 4, finz, u, avx2)
+#define V4_32(X, f, u) X(f, 16, finz, u, avx512f)
+#define V4_64(X, f, u) X(f, 8, finz, u, avx512f)
 
-#define PLAIN(f, u)                                                                                                   \
-    [FIRST_##f + D1] = Sleef_cinz_##f##d1_##u##purec, [FIRST_##f + F1] = Sleef_cinz_##f##f1_##u##purec,                \
-    [FIRST_##f + D2] = Sleef_cinz_##f##d2_##u##sse4, [FIRST_##f + F4] = Sleef_cinz_##f##f4_##u##sse4,
-#define COMMON(f, u)                                                                                                  \
-    [FIRST_##f + D1] = Sleef_finz_##f##d1_##u##purecfma, [FIRST_##f + F1] = Sleef_finz_##f##f1_##u##purecfma,          \
-    [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##avx2128, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##avx2128,            \
-    [FIRST_##f + D4] = Sleef_finz_##f##d4_##u##avx2, [FIRST_##f + F8] = Sleef_finz_##f##f8_##u##avx2,
-#define WIDE(f, u)                                                                                                    \
-    [FIRST_##f + D8] = Sleef_finz_##f##d8_##u##avx512f, [FIRST_##f + F16] = Sleef_finz_##f##f16_##u##avx512f,
-#define OWN_PLAIN(f) OWN(f, f64_x1, D1, v2), OWN(f, f32_x1, F1, v2), OWN(f, f64_x2, D2, v2), OWN(f, f32_x4, F4, v2),
-#define OWN_COMMON(f)                                                                                                 \
-    OWN(f, f64_x1, D1, v3), OWN(f, f32_x1, F1, v3), OWN(f, f64_x2, D2, v3), OWN(f, f32_x4, F4, v3), OWN(f, f64_x4, D4, v3), \
-        OWN(f, f32_x8, F8, v3),
-#define OWN_WIDE(f) OWN(f, f64_x8, D8, v4), OWN(f, f32_x16, F16, v4),
-
+#define DECLARE_OWN_32(f) VECTOR_32(f, 4, v2) VECTOR_32(f, 4, v3) VECTOR_32(f, 8, v3) VECTOR_32(f, 16, v4)
+#define DECLARE_OWN_64(f) VECTOR_64(f, 2, v2) VECTOR_64(f, 2, v3) VECTOR_64(f, 4, v3) VECTOR_64(f, 8, v4)
+#define DECLARE_SLEEF_32(f, u) V2_32(DECLARE_32, f, u) V3_32(DECLARE_32, f, u) V4_32(DECLARE_32, f, u)
+#define DECLARE_SLEEF_64(f, u) V2_64(DECLARE_64, f, u) V3_64(DECLARE_64, f, u) V4_64(DECLARE_64, f, u)
+#define SLEEF_V2_32(f, u) V2_32(SLEEF_32, f, u)
+#define SLEEF_V2_64(f, u) V2_64(SLEEF_64, f, u)
+#define SLEEF_V3_32(f, u) V3_32(SLEEF_32, f, u)
+#define SLEEF_V3_64(f, u) V3_64(SLEEF_64, f, u)
+#define SLEEF_V4_32(f, u) V4_32(SLEEF_32, f, u)
+#define SLEEF_V4_64(f, u) V4_64(SLEEF_64, f, u)
+#define REMAINDERS_V2 REMAINDERS_1
+#define REMAINDERS_V3 REMAINDERS_1 KN_REMAINDERS_V3(REMAINDER)
+#define REMAINDERS_V4 KN_REMAINDERS_V4(REMAINDER)
 KN_REMAINDERS_V3(DECLARE_REMAINDER)
 KN_REMAINDERS_V4(DECLARE_REMAINDER)
+#else
+#define OWN_NEON_32(f) OWN_32(f, 1, neon) OWN_32(f, 4, neon)
+#define OWN_NEON_64(f) OWN_64(f, 1, neon) OWN_64(f, 2, neon)
+#define NEON_32(X, f, u) X(f, 1, finz, u, purecfma) X(f, 4, finz, u, advsimd)
+#define NEON_64(X, f, u) X(f, 1, finz, u, purecfma) X(f, 2, finz, u, advsimd)
+#define DECLARE_OWN_32(f) VECTOR_32(f, 4, neon)
+#define DECLARE_OWN_64(f) VECTOR_64(f, 2, neon)
+#define DECLARE_SLEEF_32(f, u) NEON_32(DECLARE_32, f, u)
+#define DECLARE_SLEEF_64(f, u) NEON_64(DECLARE_64, f, u)
+#define SLEEF_NEON_32(f, u) NEON_32(SLEEF_32, f, u)
+#define SLEEF_NEON_64(f, u) NEON_64(SLEEF_64, f, u)
+#define REMAINDERS_NEON REMAINDERS_1 KN_REMAINDERS_NEON(REMAINDER)
+KN_REMAINDERS_NEON(DECLARE_REMAINDER)
+#endif
 
-static const struct kiln_table v2 = {.fn = {KN_MATHS_UNARY(OWN_PLAIN) SLEEF(PLAIN) REMAINDERS}};
-static const struct kiln_table v3 = {.fn = {KN_MATHS_UNARY(OWN_COMMON) SLEEF(COMMON) REMAINDERS KN_REMAINDERS_V3(REMAINDER)}};
-static const struct kiln_table v4 = {
-    .fn = {KN_MATHS_UNARY(OWN_COMMON) KN_MATHS_UNARY(OWN_WIDE) SLEEF(COMMON) SLEEF(WIDE) REMAINDERS KN_REMAINDERS_V3(REMAINDER)
-            KN_REMAINDERS_V4(REMAINDER)}};
+KN_MATHS_F32(DECLARE_OWN_32)
+KN_MATHS_F64(DECLARE_OWN_64)
+KN_SLEEF_F32(DECLARE_SLEEF_32)
+KN_SLEEF_F64(DECLARE_SLEEF_64)
+KN_SLEEF_BINARY(DECLARE_SLEEF_32)
+KN_SLEEF_BINARY(DECLARE_SLEEF_64)
+
+#define ALL(isa)                                                                                                      \
+    KN_MATHS_F32(OWN_##isa##_32) KN_MATHS_F64(OWN_##isa##_64) KN_SLEEF_F32(SLEEF_##isa##_32) KN_SLEEF_F64(SLEEF_##isa##_64) \
+        KN_SLEEF_BINARY(SLEEF_##isa##_32) KN_SLEEF_BINARY(SLEEF_##isa##_64) REMAINDERS_##isa
+#if defined(__x86_64__)
+static const struct kiln_table v2 = {.fn = {ALL(V2)}};
+static const struct kiln_table v3 = {.fn = {ALL(V3)}};
+static const struct kiln_table v4 = {.fn = {ALL(V3) ALL(V4)}};
 static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_X86_64_V2] = &v2, [KN_X86_64_V3] = &v3, [KN_X86_64_V4] = &v4};
 #else
-#define DECLARE(f, u)                                                                                                 \
-    extern void Sleef_finz_##f##d1_##u##purecfma(void), Sleef_finz_##f##f1_##u##purecfma(void),                        \
-        Sleef_finz_##f##d2_##u##advsimd(void), Sleef_finz_##f##f4_##u##advsimd(void);
-#define DECLARE_OWN(f) OWN_VECTOR(f, f64_x2, neon); OWN_VECTOR(f, f32_x4, neon);
-SLEEF(DECLARE)
-KN_MATHS_UNARY(DECLARE_OWN)
-
-#define COMMON(f, u)                                                                                                  \
-    [FIRST_##f + D1] = Sleef_finz_##f##d1_##u##purecfma, [FIRST_##f + F1] = Sleef_finz_##f##f1_##u##purecfma,          \
-    [FIRST_##f + D2] = Sleef_finz_##f##d2_##u##advsimd, [FIRST_##f + F4] = Sleef_finz_##f##f4_##u##advsimd,
-#define OWN_COMMON(f) OWN(f, f64_x1, D1, neon), OWN(f, f32_x1, F1, neon), OWN(f, f64_x2, D2, neon), OWN(f, f32_x4, F4, neon),
-
-KN_REMAINDERS_NEON(DECLARE_REMAINDER)
-static const struct kiln_table aarch64 = {.fn = {KN_MATHS_UNARY(OWN_COMMON) SLEEF(COMMON) REMAINDERS KN_REMAINDERS_NEON(REMAINDER)}};
+static const struct kiln_table aarch64 = {.fn = {ALL(NEON)}};
 static const struct kiln_table *const tables[KN_N_TARGETS] = {[KN_AARCH64] = &aarch64};
 #endif
 
@@ -99,12 +111,12 @@ const struct kiln_table *kn_table_for(const char *target)
 static int first_of(kn_sop op)
 {
     switch (op) {
-#define CASE_OWN(f)                                                                                                    \
+#define CASE(f)                                                                                                       \
     case KN_S_##f: return FIRST_##f;
-#define CASE(f, u) CASE_OWN(f)
-        KN_MATHS_UNARY(CASE_OWN) SLEEF(CASE)
+#define CASE_SLEEF(f, u) CASE(f)
+        KN_MATHS_F64(CASE) KN_SLEEF_F64(CASE_SLEEF) KN_SLEEF_BINARY(CASE_SLEEF)
 #undef CASE
-#undef CASE_OWN
+#undef CASE_SLEEF
     case KN_S_rem: return FIRST_rem;
     default: return -1;
     }

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mathematical functions of our own, on as many lanes as a vector register holds, and on one: maths/lanes.h. */
-#include <stdbool.h>
+#include "rt/maths.h"
+
 #include <stdint.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define FORM f32_x1_v2
-#define REAL_BITS 32
-#define LANES 1
-#define ISA 2
-#include "rt/maths/lanes.h"
-#define FORM f32_x4_v2
-#define REAL_BITS 32
-#define LANES 4
-#define ISA 2
-#include "rt/maths/lanes.h"
 #define FORM f64_x1_v2
 #define REAL_BITS 64
 #define LANES 1
@@ -26,22 +17,19 @@
 #define LANES 2
 #define ISA 2
 #include "rt/maths/lanes.h"
-
-#define FORM f32_x1_v3
+#define FORM f32_x1_v2
+#define WIDER f64_x1_v2
 #define REAL_BITS 32
 #define LANES 1
-#define ISA 3
+#define ISA 2
 #include "rt/maths/lanes.h"
-#define FORM f32_x4_v3
+#define FORM f32_x4_v2
+#define WIDER f64_x2_v2
 #define REAL_BITS 32
 #define LANES 4
-#define ISA 3
+#define ISA 2
 #include "rt/maths/lanes.h"
-#define FORM f32_x8_v3
-#define REAL_BITS 32
-#define LANES 8
-#define ISA 3
-#include "rt/maths/lanes.h"
+
 #define FORM f64_x1_v3
 #define REAL_BITS 64
 #define LANES 1
@@ -57,31 +45,40 @@
 #define LANES 4
 #define ISA 3
 #include "rt/maths/lanes.h"
-
-#define FORM f32_x16_v4
+#define FORM f32_x1_v3
+#define WIDER f64_x1_v3
 #define REAL_BITS 32
-#define LANES 16
-#define ISA 4
+#define LANES 1
+#define ISA 3
 #include "rt/maths/lanes.h"
+#define FORM f32_x4_v3
+#define WIDER f64_x4_v3
+#define REAL_BITS 32
+#define LANES 4
+#define ISA 3
+#include "rt/maths/lanes.h"
+#define FORM f32_x8_v3
+#define WIDER f64_x4_v3
+#define REAL_BITS 32
+#define LANES 8
+#define ISA 3
+#include "rt/maths/lanes.h"
+
 #define FORM f64_x8_v4
 #define REAL_BITS 64
 #define LANES 8
+#define ISA 4
+#include "rt/maths/lanes.h"
+#define FORM f32_x16_v4
+#define WIDER f64_x8_v4
+#define REAL_BITS 32
+#define LANES 16
 #define ISA 4
 #include "rt/maths/lanes.h"
 
 #else
 #include <arm_neon.h>
 
-#define FORM f32_x1_neon
-#define REAL_BITS 32
-#define LANES 1
-#define ISA 8
-#include "rt/maths/lanes.h"
-#define FORM f32_x4_neon
-#define REAL_BITS 32
-#define LANES 4
-#define ISA 8
-#include "rt/maths/lanes.h"
 #define FORM f64_x1_neon
 #define REAL_BITS 64
 #define LANES 1
@@ -90,6 +87,18 @@
 #define FORM f64_x2_neon
 #define REAL_BITS 64
 #define LANES 2
+#define ISA 8
+#include "rt/maths/lanes.h"
+#define FORM f32_x1_neon
+#define WIDER f64_x1_neon
+#define REAL_BITS 32
+#define LANES 1
+#define ISA 8
+#include "rt/maths/lanes.h"
+#define FORM f32_x4_neon
+#define WIDER f64_x2_neon
+#define REAL_BITS 32
+#define LANES 4
 #define ISA 8
 #include "rt/maths/lanes.h"
 #endif

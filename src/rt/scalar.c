@@ -10,27 +10,21 @@
 /* Processors without a fused multiply-add have functions of their own (docs/targets.md). */
 #if defined(__x86_64__)
 #define OWN(f, d) (kn_cpu_fused() ? kn_maths_##f##_##d##_x1_v3 : kn_maths_##f##_##d##_x1_v2)
-#define CHOOSE(f, form) (kn_cpu_fused() ? Sleef_finz_##f##form##purecfma : Sleef_cinz_##f##form##purec)
-#define PLAIN1(f, u)                                                                                                  \
-    double Sleef_cinz_##f##d1_##u##purec(double);                                                                      \
-    float Sleef_cinz_##f##f1_##u##purec(float);
-#define PLAIN2(f, u)                                                                                                  \
-    double Sleef_cinz_##f##d1_##u##purec(double, double);                                                              \
-    float Sleef_cinz_##f##f1_##u##purec(float, float);
-KN_SLEEF_UNARY(PLAIN1)
-KN_SLEEF_BINARY(PLAIN2)
+#define SLEEF(f, form) (kn_cpu_fused() ? Sleef_finz_##f##form##purecfma : Sleef_cinz_##f##form##purec)
+#define DECLARE(T, args, f, form)                                                                                     \
+    T Sleef_finz_##f##form##purecfma args;                                                                             \
+    T Sleef_cinz_##f##form##purec args;
 #else
 #define OWN(f, d) kn_maths_##f##_##d##_x1_neon
-#define CHOOSE(f, form) Sleef_finz_##f##form##purecfma
+#define SLEEF(f, form) Sleef_finz_##f##form##purecfma
+#define DECLARE(T, args, f, form) T Sleef_finz_##f##form##purecfma args;
 #endif
-#define DECLARE1(f, u)                                                                                                \
-    double Sleef_finz_##f##d1_##u##purecfma(double);                                                                   \
-    float Sleef_finz_##f##f1_##u##purecfma(float);
-#define DECLARE2(f, u)                                                                                                \
-    double Sleef_finz_##f##d1_##u##purecfma(double, double);                                                           \
-    float Sleef_finz_##f##f1_##u##purecfma(float, float);
-KN_SLEEF_UNARY(DECLARE1)
-KN_SLEEF_BINARY(DECLARE2)
+#define DECLARE_F32(f, u) DECLARE(float, (float), f, f1_##u)
+#define DECLARE_F64(f, u) DECLARE(double, (double), f, d1_##u)
+#define DECLARE_BINARY(f, u) DECLARE(float, (float, float), f, f1_##u) DECLARE(double, (double, double), f, d1_##u)
+KN_SLEEF_F32(DECLARE_F32)
+KN_SLEEF_F64(DECLARE_F64)
+KN_SLEEF_BINARY(DECLARE_BINARY)
 
 const kn_sop_info kn_sops[KN_N_SOPS] = {
     [KN_S_NONE] = {"none", 0, "", 's', ""},
@@ -48,7 +42,7 @@ kn_sop kn_sop_find(const char *name, size_t n)
 
 /* ---- floats, once for each of float and double; every expression rounds to T ---- */
 
-#define FLOAT_OPS(T, name, fn, fused, sleef)                                                                          \
+#define FLOAT_OPS(T, name, fn, fused, functions)                                                                          \
     static T name##_min(T a, T b)                                                                                      \
     {                                                                                                                  \
         if (a != a || b != b) return a + b;                                                                            \
@@ -78,33 +72,21 @@ kn_sop kn_sop_find(const char *name, size_t n)
         case KN_S_round_even: return fn(nearbyint)(a);                                                                 \
         case KN_S_round_away: return fn(round)(a);                                                                     \
         case KN_S_sqrt: return fn(sqrt)(a);                                                                            \
-        case KN_S_sin: return sleef(sin, u10)(a);                                                                      \
-        case KN_S_cos: return sleef(cos, u10)(a);                                                                      \
-        case KN_S_tan: return sleef(tan, u10)(a);                                                                      \
-        case KN_S_exp: return OWN(exp, name)(a);                                                                        \
-        case KN_S_exp2: return sleef(exp2, u10)(a);                                                                    \
-        case KN_S_expm1: return sleef(expm1, u10)(a);                                                                  \
-        case KN_S_log: return sleef(log, u10)(a);                                                                      \
-        case KN_S_log2: return sleef(log2, u10)(a);                                                                    \
-        case KN_S_tanh: return sleef(tanh, u10)(a);                                                                    \
-        case KN_S_asin: return sleef(asin, u10)(a);                                                                    \
-        case KN_S_acos: return sleef(acos, u10)(a);                                                                    \
-        case KN_S_atan: return sleef(atan, u10)(a);                                                                    \
-        case KN_S_cbrt: return sleef(cbrt, u10)(a);                                                                    \
-        case KN_S_erf: return sleef(erf, u10)(a);                                                                      \
-        case KN_S_pow: return sleef(pow, u10)(a, b);                                                                   \
-        case KN_S_atan2: return sleef(atan2, u10)(a, b);                                                               \
-        case KN_S_hypot: return sleef(hypot, u05)(a, b);                                                               \
+        functions                                                                                                      \
         default: return 0;                                                                                             \
         }                                                                                                              \
     }
 
 #define DOUBLE_FN(name) name
 #define FLOAT_FN(name) name##f
-#define DOUBLE_SLEEF(f, u) CHOOSE(f, d1_##u)
-#define FLOAT_SLEEF(f, u) CHOOSE(f, f1_##u)
-FLOAT_OPS(double, f64, DOUBLE_FN, fma, DOUBLE_SLEEF)
-FLOAT_OPS(float, f32, FLOAT_FN, fmaf, FLOAT_SLEEF)
+#define OWN_F64(f) case KN_S_##f: return OWN(f, f64)(a);
+#define OWN_F32(f) case KN_S_##f: return OWN(f, f32)(a);
+#define SLEEF_F64(f, u) case KN_S_##f: return SLEEF(f, d1_##u)(a);
+#define SLEEF_F32(f, u) case KN_S_##f: return SLEEF(f, f1_##u)(a);
+#define BINARY_F64(f, u) case KN_S_##f: return SLEEF(f, d1_##u)(a, b);
+#define BINARY_F32(f, u) case KN_S_##f: return SLEEF(f, f1_##u)(a, b);
+FLOAT_OPS(double, f64, DOUBLE_FN, fma, KN_MATHS_F64(OWN_F64) KN_SLEEF_F64(SLEEF_F64) KN_SLEEF_BINARY(BINARY_F64))
+FLOAT_OPS(float, f32, FLOAT_FN, fmaf, KN_MATHS_F32(OWN_F32) KN_SLEEF_F32(SLEEF_F32) KN_SLEEF_BINARY(BINARY_F32))
 
 static bool compare_float(kn_sop op, double a, double b)
 {

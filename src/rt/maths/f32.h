@@ -5,11 +5,16 @@
 #define ROUNDER 0x1.8p23
 #define ROUNDER_BITS 0x4b400000u
 #define BIASES 254u
+#define SIGN 0x80000000u
 
 #include "rt/maths/scale.h"
 #include "rt/maths/exp_f32.h"
+#include "rt/maths/sin_f32.h"
+#include "rt/maths/cos_f32.h"
+#include "rt/maths/tanh_f32.h"
 
 #undef MANTISSA
 #undef ROUNDER
 #undef ROUNDER_BITS
 #undef BIASES
+#undef SIGN

@@ -5,11 +5,15 @@
 #define ROUNDER 0x1.8p52
 #define ROUNDER_BITS 0x4338000000000000u
 #define BIASES 2046u
+#define SIGN 0x8000000000000000u
 
 #include "rt/maths/scale.h"
 #include "rt/maths/exp_f64.h"
+#include "rt/maths/sine.h"
+#include "rt/maths/tanh_wide.h"
 
 #undef MANTISSA
 #undef ROUNDER
 #undef ROUNDER_BITS
 #undef BIASES
+#undef SIGN

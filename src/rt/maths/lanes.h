@@ -4,12 +4,16 @@
  *
  *   F, I, M              floats, integers of their width, truths
  *   K, KI                constants
- *   ADD SUB MUL DIV FMA  of floats; FMA rounds once where the processor has it, else the product first
+ *   ADD SUB MUL DIV NEG ABS FMA  of floats; FMA rounds once where the processor has it, else the product first
  *   LEAST, MOST          a < b ? a : b, a > b ? a : b: the machine's, b where either is NaN
  *   BITS, REAL           the same bits as integers, as floats
  *   IADD ISUB IAND IOR IXOR SHL SHRL   of integers, wrapping; shifts by a constant
  *   LT LE EQ, SELECT     false for NaN; M ? a : b
- *   SCALE                scale.h, or an instruction with its result */
+ *   SCALE                scale.h, or an instruction with its result
+ *   PART_1, PART_2       a program of one or two operands, within another
+ *   WIDE                 of f32: a program for f64, in the form WIDER, and its result rounded
+ *   RECIPROCAL           of f64: that of f32, to about 23 bits
+ *   RARELY(m, y, f, x)   y, and the function for operands far away (rt/maths.h) where m */
 #ifndef KN_PASTE
 #define KN_PASTE_(a, b) a##b
 #define KN_PASTE(a, b) KN_PASTE_(a, b)
@@ -47,6 +51,8 @@
 #define SUB(a, b) ((a) - (b))
 #define MUL(a, b) ((a) * (b))
 #define DIV(a, b) ((a) / (b))
+#define NEG(a) (-(a))
+#define ABS(a) REAL(IAND(BITS(a), KI(~SIGN)))
 #define IADD(a, b) ((a) + (b))
 #define ISUB(a, b) ((a) - (b))
 #define IAND(a, b) ((a) & (b))
@@ -147,8 +153,67 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #define SELECT(m, a, b) MACHINE(blendv_)(b, a, (F)(m))
 #endif
 #endif
+#if REAL_BITS == 32
+#if LANES == 1
+#define WIDE(part, x) ((float)KN_PASTE(kn_maths_##part##_, WIDER)((double)(x)))
+#define RARELY(m, y, f, x) ((m) ? kn_maths_far_##f(x) : (y))
+#else
+#if ISA == 8
+#define ANY(m) (vmaxvq_u32((uint32x4_t)(m)) != 0)
+#elif LANES == 16
+#define ANY(m) ((m) != 0)
+#else
+#define ANY(m) (MACHINE(movemask_)((F)(m)) != 0)
+#endif
+#if LANES == 16
+#define LANE(m, i) ((m) >> (i) & 1)
+#define LOW(x) _mm512_cvtps_pd(_mm512_castps512_ps256(x))
+#define HIGH(x) _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))
+#define JOIN(low, high) _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1)
+#elif LANES == 8
+#define LANE(m, i) ((m)[i])
+#define LOW(x) _mm256_cvtps_pd(_mm256_castps256_ps128(x))
+#define HIGH(x) _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))
+#define JOIN(low, high) _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low))
+#else
+#define LANE(m, i) ((m)[i])
+#if ISA == 2
+#define LOW(x) _mm_cvtps_pd(x)
+#define HIGH(x) _mm_cvtps_pd(_mm_movehl_ps(x, x))
+#define JOIN(low, high) _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high))
+#elif ISA == 8
+#define LOW(x) vcvt_f64_f32(vget_low_f32(x))
+#define HIGH(x) vcvt_high_f64_f32(x)
+#define JOIN(low, high) vcvt_high_f32_f64(vcvt_f32_f64(low), high)
+#endif
+#endif
+#ifdef JOIN
+#define WIDE(part, x) JOIN(KN_PASTE(kn_maths_##part##_, WIDER)(LOW(x)), KN_PASTE(kn_maths_##part##_, WIDER)(HIGH(x)))
+#else
+#define WIDE(part, x) _mm256_cvtpd_ps(KN_PASTE(kn_maths_##part##_, WIDER)(_mm256_cvtps_pd(x)))
+#endif
+#define RARELY(m, y, f, x) (__builtin_expect(ANY(m), 0) ? OF_FORM(kn_maths_rarely_)(m, y, kn_maths_far_##f, x) : (y))
+HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F y, float (*far)(float), F x)
+{
+    for (int i = 0; i < LANES; i++)
+        if (LANE(m, i)) y[i] = far(x[i]);
+    return y;
+}
+#endif
+#elif LANES == 1
+#define RECIPROCAL(d) ((double)(1 / (float)(d)))
+#elif LANES == 8
+#define RECIPROCAL(d) _mm512_cvtps_pd(_mm256_div_ps(_mm256_set1_ps(1), _mm512_cvtpd_ps(d)))
+#elif LANES == 4
+#define RECIPROCAL(d) _mm256_cvtps_pd(_mm_div_ps(_mm_set1_ps(1), _mm256_cvtpd_ps(d)))
+#elif ISA == 8
+#define RECIPROCAL(d) vcvt_f64_f32(vdiv_f32(vdup_n_f32(1), vcvt_f32_f64(d)))
+#else
+#define RECIPROCAL(d) _mm_cvtps_pd(_mm_div_ps(_mm_set1_ps(1), _mm_cvtpd_ps(d)))
+#endif
+
 #ifndef SCALE
-#define SCALE(p, t) OF_FORM(kn_maths_scale_)(p, t)
+#define SCALE(p, t) PART_2(scale, p, t)
 #endif
 
 #ifndef MATHS_INLINE
@@ -158,7 +223,10 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #else
 #define MATHS_1(name, x) INLINE F OF_FORM(kn_maths_##name##_)(F x)
 #endif
+#define MATHS_PART_1(name, a) INLINE F OF_FORM(kn_maths_##name##_)(F a)
 #define MATHS_PART_2(name, a, b) INLINE F OF_FORM(kn_maths_##name##_)(F a, F b)
+#define PART_1(name, a) OF_FORM(kn_maths_##name##_)(a)
+#define PART_2(name, a, b) OF_FORM(kn_maths_##name##_)(a, b)
 
 #if REAL_BITS == 32
 #include "rt/maths/f32.h"
@@ -181,6 +249,8 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #undef SUB
 #undef MUL
 #undef DIV
+#undef NEG
+#undef ABS
 #undef IADD
 #undef ISUB
 #undef IAND
@@ -201,9 +271,21 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #undef PREFIX
 #undef MACHINE
 #undef SCALE
+#undef WIDE
+#undef RARELY
+#undef ANY
+#undef LANE
+#undef LOW
+#undef HIGH
+#undef JOIN
+#undef RECIPROCAL
 #undef MATHS_1
+#undef MATHS_PART_1
 #undef MATHS_PART_2
+#undef PART_1
+#undef PART_2
 #undef FORM
+#undef WIDER
 #undef LANES
 #undef REAL_BITS
 #undef ISA
