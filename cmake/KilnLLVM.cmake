@@ -10,7 +10,7 @@ separate_arguments(LLVM_SYSTEM)
 file(GLOB llvm_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/llvm/*.c")
 if(llvm_sources)
     # Some files of the library, compiled in: the module calls nothing of libkiln.
-    set(llvm_borrowed base/cpu.c base/map.c base/memory.c array/dtype.c array/float8.c array/scalar.c loop/vary.c)
+    set(llvm_borrowed base/cpu.c base/map.c base/memory.c array/dtype.c array/float8.c array/scalar.c loop/statements.c loop/vary.c)
     list(TRANSFORM llvm_borrowed PREPEND "${CMAKE_SOURCE_DIR}/src/")
 
     # For one kind of processor: kiln_llvm(TARGET FILE COMPONENT DEFINITIONS)

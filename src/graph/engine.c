@@ -138,7 +138,8 @@ kiln_status kn_graph_need(kiln_ctx *ctx, kiln_graph *g, kn_program_kind kind)
     KILN_TRY_NOTE(ctx, kn_program_trace(ctx, g->plan, &g->settings, kind, &g->recording, &prog), "while the %s of the graph was traced",
                   labels[kind]);
     double traced = kn_seconds();
-    kn_program_opts o = {.label = labels[kind], .interpret = g->interpret || kind == KN_PROGRAM_SEED, .n_donated = kn_n_state(g)};
+    kn_program_opts o = {.label = labels[kind], .interpret = g->interpret || kind == KN_PROGRAM_SEED,
+                         .often = kind == KN_PROGRAM_STEP, .n_donated = kn_n_state(g)};
     if (kind == KN_PROGRAM_RUN) {
         kn_run_places at = kn_run_places_of(g->plan, &g->settings, &g->recording);
         o.donated_from = at.in_history, o.donated_to = at.in_settings;

@@ -47,7 +47,7 @@ kiln_status kn_profile_floor(kn_profiler *u)
     kn_program p;
     kn_statistics s;
     KILN_TRY(trace_identity(u, &prog));
-    KILN_TRY(kn_program_make(u->ctx, prog, &(kn_program_opts){.label = "identity", .n_donated = kn_n_state(u->g)}, &p));
+    KILN_TRY(kn_program_make(u->ctx, prog, &(kn_program_opts){.label = "identity", .often = true, .n_donated = kn_n_state(u->g)}, &p));
     memcpy(p.buffers, u->g->step_program.buffers, p.n_in * sizeof *p.buffers);
     memcpy(p.buffers + p.n_in, p.buffers, p.n_out * sizeof *p.buffers);
     kiln_status status = time_calls(u, &p, u->few, &s);
@@ -224,7 +224,7 @@ static kiln_status profile_node(kn_profiler *u, uint32_t node)
     int64_t repetitions = 1;
     snprintf(label, sizeof label, "node:%.180s", u->g->model->nodes[node].name);
     KILN_TRY(trace_alone(&a, &prog));
-    KILN_TRY(kn_program_make(u->ctx, prog, &(kn_program_opts){.label = label}, &p));
+    KILN_TRY(kn_program_make(u->ctx, prog, &(kn_program_opts){.label = label, .often = true}, &p));
     kiln_status status = fill_alone(&a, &p, &repetitions);
     if (status == KILN_OK) status = time_alone(u, &p, &repetitions, &u->r->nodes[node].alone_ms);
     kn_program_free(&p);
@@ -323,7 +323,7 @@ static kiln_status ticking_steps(kn_profiler *u, kn_program *p)
 kiln_status kn_profile_scopes(kn_profiler *u)
 {
     kn_program p;
-    kn_program_opts o = {.label = "step-ticks", .ticks = true, .n_donated = kn_n_state(u->g)};
+    kn_program_opts o = {.label = "step-ticks", .ticks = true, .often = true, .n_donated = kn_n_state(u->g)};
     KILN_TRY(kn_program_make(u->ctx, kiln_prog_retain(u->g->step_program.prog), &o, &p));
     kiln_status status = ticking_steps(u, &p);
     kn_program_free(&p);

@@ -287,6 +287,7 @@ kiln_status kn_program_make(kiln_ctx *ctx, kiln_prog *prog, const kn_program_opt
         for (uint32_t i = 0; donated && i < out->n_in; i++)
             donated[i] = i < opts->n_donated || (i >= opts->donated_from && i < opts->donated_to);
         o.label = opts->label, o.ticks = opts->ticks, o.donated = donated;
+        if (opts->often && ctx->tier < 0) o.tier = 2;
         double start = kn_seconds();
         status = donated ? kiln_compile(ctx, prog, &o, &out->exec) : kn_nomem(ctx);
         out->compile_ms = (kn_seconds() - start) * 1e3;

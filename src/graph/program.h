@@ -72,6 +72,7 @@ kiln_status kn_program_trace(kiln_ctx *ctx, const kn_plan *p, const kn_settings 
 typedef struct kn_program_opts {
     const char *label;
     bool interpret, ticks;
+    bool often;                          /* called again and again: made well whatever a call costs, where nobody asked for a level */
     uint32_t n_donated;                  /* the first inputs */
     uint32_t donated_from, donated_to;   /* and these */
 } kn_program_opts;

@@ -185,7 +185,6 @@ kn_ll kn_emit_neighbours(kn_emit *e, const kn_linst *in, const kn_val *first, in
 void kn_emit_heat(kn_emit *e); /* before the entry is made */
 
 /* ---- piece.c ---- */
-uint32_t kn_emit_weight(const kn_loops *l, kn_lv v); /* statements in it but for constants, and itself */
 bool kn_emit_stays(const kn_loops *l, kn_lv v);      /* in the function that it stands in */
 bool kn_emit_pieces(kn_emit *e, const kn_lblock *b); /* false: the block is better made as it is */
 

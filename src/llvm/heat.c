@@ -4,6 +4,7 @@
  * of their instructions runs often in a call: costs are rough, and what they miss then weighs little against a compile. The
  * entry is of the heat of what has to stand in it; runs of statements of the other heat are functions. The values do not change. */
 #include "llvm/emit.h"
+#include "loop/statements.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ static uint32_t smooth(kn_emit *e, const kn_lblock *b, bool entry_hot)
     uint32_t cold = 0, stretch = 0, from = 0, n = b->inst.n;
     for (uint32_t i = 0; i <= n; i++) {
         if (i < n && !e->hot[i]) {
-            stretch += kn_emit_weight(e->l, b->inst.v[i]);
+            stretch += kn_loops_statements_in(e->l, b->inst.v[i]);
             continue;
         }
         bool between = (from > 0 && i < n) || entry_hot;
@@ -51,7 +52,7 @@ void kn_emit_heat(kn_emit *e)
     if (!all || !e->hot) return;
     for (uint32_t i = 0; i < n; i++) {
         kn_lv v = b->inst.v[i];
-        all[i] = (warm){e->o->cost(e->l, v, true), i, kn_emit_weight(e->l, v)};
+        all[i] = (warm){e->o->cost(e->l, v, true), i, kn_loops_statements_in(e->l, v)};
         cost += e->o->cost(e->l, v, false), whole += all[i].weight;
     }
     qsort(all, n, sizeof *all, by_cost);
@@ -64,6 +65,6 @@ void kn_emit_heat(kn_emit *e)
     }
     uint32_t cold = smooth(e, b, e->entry_hot);
     for (uint32_t i = n; i-- > 0;) /* constants go with what follows */
-        if (kn_emit_weight(e->l, b->inst.v[i]) == 0) e->hot[i] = i + 1 < n ? e->hot[i + 1] : e->entry_hot;
+        if (kn_loops_statements_in(e->l, b->inst.v[i]) == 0) e->hot[i] = i + 1 < n ? e->hot[i + 1] : e->entry_hot;
     e->two_levels = cold >= WORTH_TWO && whole > cold;
 }

@@ -5,6 +5,7 @@
  * of the program that are made at another level than the entry are pieces, too, in the module of that level. */
 #include "base/map.h"
 #include "llvm/frame.h"
+#include "loop/statements.h"
 
 #include <stdio.h>
 
@@ -33,21 +34,6 @@ typedef struct pieces {
 } pieces;
 
 /* ---- statements ---- */
-
-static uint32_t weight_of(const kn_loops *l, const kn_lblock *b)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < b->inst.n; i++) n += kn_emit_weight(l, b->inst.v[i]);
-    return n;
-}
-
-uint32_t kn_emit_weight(const kn_loops *l, kn_lv v)
-{
-    const kn_linst *in = &l->inst.v[v];
-    uint32_t n = in->op != KN_L_CONST;
-    for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) n += weight_of(l, &in->region->blocks[k]);
-    return n;
-}
 
 /* Pointers of slots that change, and clock ticks, belong to the function that they stand in. */
 bool kn_emit_stays(const kn_loops *l, kn_lv v)
@@ -410,12 +396,12 @@ bool kn_emit_pieces(kn_emit *e, const kn_lblock *b)
     pieces s = {.e = e, .b = b};
     uint32_t total = 0;
     if (e->w || !e->call || !b->inst.n) return false;
-    if (b != &e->l->top && weight_of(e->l, b) < LONG) return false;
+    if (b != &e->l->top && kn_loops_statements(e->l, b) < LONG) return false;
     s.weight = kn_emit_new(e, b->inst.n, sizeof *s.weight);
     s.hash = kn_emit_new(e, b->inst.n, sizeof *s.hash);
     if (!s.weight || !s.hash) return true;
     for (uint32_t i = 0; i < b->inst.n; i++) {
-        s.weight[i] = kn_emit_weight(e->l, b->inst.v[i]);
+        s.weight[i] = kn_loops_statements_in(e->l, b->inst.v[i]);
         total += s.weight[i];
     }
     bool again = b == &e->l->top && count_nests(&s);

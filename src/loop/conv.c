@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv_general_dilated: for each element of the result a chain over k = (taps row-major, input features), as dot_general's, in
  * blocks of 256 along k; the operands are read through index maps. A tap that meets padding or a hole of the dilation leaves the
- * chain as it is. The nest is cut where the window begins to meet padding, so that taps inside are not tested.
+ * chain as it is.
  *
  *      for each element of the result
  *        total = -0.0
  *        for each block of k, where there are several
  *          sum = -0.0
- *          for each tap with features in the block
+ *          for each tap that is inside and has features in the block, dimension by dimension
  *            for each of these features
- *              sum = fma(left, kernel, sum)       where the tap is inside
+ *              sum = fma(left, kernel, sum)
  *          total = total + sum
+ *
+ * Along the dimension of the result that runs in lanes, all taps are taken and tested; the nest is cut where the window begins to meet padding there,
+ * so that taps inside are not.
  *
  * Several elements go side by side, so that what they share is loaded once and their chains hide each other's latency: where vectors run
  * along the output features, neighbours along the last spatial dimension (as far as their windows lie inside), else output features. */
@@ -25,9 +28,10 @@ typedef struct convolution {
     kiln_type a, b, y;
     kn_conv c;
     kiln_dtype acc;
-    int64_t in, taps, k; /* input features of a group; window positions; both */
+    int64_t in, k; /* input features of a group; these at all window positions */
     bool fused;
     uint32_t slot;
+    uint32_t vector;      /* dimension of the result that lanes run along */
     uint32_t along;       /* dimension of the result that elements stand side by side in */
     unsigned side_by_side;
     int64_t from;         /* where the nest begins there */
@@ -54,13 +58,36 @@ static kn_lv zero(maker *m, const convolution *p) { return lv_const(m, p->acc, k
 /* x / by, where x is not negative. */
 static kn_lv quotient(maker *m, kn_lv x, int64_t by) { return by == 1 ? x : integer_op(m, KN_S_div, x, lv_int(m, by)); }
 
+/* Lanes run along dimension d of the result: what meets padding differs from lane to lane, and is tested. */
+static bool in_lanes(const convolution *p, uint32_t d) { return p->vector == p->c.spec[2][2 + d]; }
+
+static int64_t taps_of(const convolution *p, uint32_t d) { return p->b.dims[p->c.spec[1][2 + d]]; }
+
+/* The last p (prim/conv.h) that is inside. */
+static int64_t last_inside(const convolution *p, uint32_t d) { return (p->a.dims[p->c.spec[0][2 + d]] - 1) * p->c.lhs[d]; }
+
 /* Where a border of the window's inside lies, asked so that the nest is cut there. */
 static void ask_borders(maker *m, const convolution *p, uint32_t d, kn_lv x)
 {
-    int64_t stride = p->c.stride[d], low = kn_conv_low(&p->c, d), reach = (p->b.dims[p->c.spec[1][2 + d]] - 1) * p->c.rhs[d];
-    int64_t last = (p->a.dims[p->c.spec[0][2 + d]] - 1) * p->c.lhs[d] - reach + low; /* the last p of tap 0 that is inside with all taps */
+    int64_t stride = p->c.stride[d], low = kn_conv_low(&p->c, d);
+    int64_t last = last_inside(p, d) - (taps_of(p, d) - 1) * p->c.rhs[d] + low; /* the last p of tap 0 that is inside with all taps */
     if (low > 0) m->element.below(&m->element, x, (low + stride - 1) / stride);
     m->element.below(&m->element, x, last < 0 ? 0 : last / stride + 1);
+}
+
+/* Taps from..to-1 of dimension d meet no padding; in lanes all, which are tested. */
+static void tap_range(maker *m, const point *q, uint32_t d, kn_lv *from, kn_lv *to)
+{
+    const convolution *p = q->p;
+    int64_t rhs = p->c.rhs[d];
+    kn_lv zero_at = lv_int(m, 0), size = lv_int(m, taps_of(p, d));
+    *from = zero_at, *to = size;
+    if (in_lanes(p, d)) return;
+    kn_lv x = lv_mul(m, q->out[p->c.spec[2][2 + d]], lv_int(m, p->c.stride[d]));
+    kn_lv begin = lv_sub(m, lv_int(m, kn_conv_low(&p->c, d)), x), end = lv_add(m, begin, lv_int(m, last_inside(p, d)));
+    *from = quotient(m, lv_add(m, integer_op(m, KN_S_max, begin, zero_at), lv_int(m, rhs - 1)), rhs);
+    end = lv_add(m, integer_op(m, KN_S_max, end, lv_int(m, -rhs)), lv_int(m, rhs));
+    *to = integer_op(m, KN_S_min, quotient(m, end, rhs), size);
 }
 
 static void also(maker *m, point *q, kn_lv condition)
@@ -73,17 +100,16 @@ static kn_lv meet(maker *m, point *q, uint32_t d, kn_lv t)
 {
     const convolution *p = q->p;
     const kn_conv *c = &p->c;
-    int64_t last = (p->a.dims[c->spec[0][2 + d]] - 1) * c->lhs[d];
     kn_lv x = lv_mul(m, q->out[c->spec[2][2 + d]], lv_int(m, c->stride[d]));
     kn_lv at = lv_add(m, lv_add(m, x, lv_mul(m, t, lv_int(m, c->rhs[d]))), lv_int(m, -kn_conv_low(c, d)));
     if (m->status != KILN_OK) return 0;
     value_facts f = m->facts.v[at];
-    kn_lv zero_at = lv_int(m, 0), end = lv_int(m, last);
-    if (f.lo < 0) {
+    kn_lv zero_at = lv_int(m, 0), end = lv_int(m, last_inside(p, d));
+    if (in_lanes(p, d) && f.lo < 0) {
         also(m, q, integer_op(m, KN_S_ge, at, zero_at));
         at = integer_op(m, KN_S_max, at, zero_at);
     }
-    if (f.hi > last) {
+    if (in_lanes(p, d) && f.hi > last_inside(p, d)) {
         also(m, q, integer_op(m, KN_S_le, at, end));
         at = integer_op(m, KN_S_min, at, end);
     }
@@ -132,40 +158,34 @@ static void meet_all(maker *m, point *q, unsigned n, uint32_t d, kn_lv t)
     }
 }
 
-/* All taps, dimension by dimension, in one block. */
-static void add_taps(maker *m, point *q, unsigned n, uint32_t d, kn_lv *acc)
+/* Of the taps from dimension d on, and their features, entries lo..hi-1 in the order of k; hi 0: all. */
+static void add_taps(maker *m, point *q, unsigned n, uint32_t d, kn_lv lo, kn_lv hi, kn_lv *acc)
 {
     const convolution *p = q->p;
+    kn_lv zero_at = lv_int(m, 0), in = lv_int(m, p->in), from, to, t, s = 0, inside[MOST_SIDES];
+    if (hi) lo = integer_op(m, KN_S_max, lo, zero_at);
     if (d == p->c.n) {
-        add_features(m, q, n, lv_int(m, 0), lv_int(m, p->in), acc);
+        add_features(m, q, n, hi ? lo : zero_at, hi ? integer_op(m, KN_S_min, hi, in) : in, acc);
         return;
     }
-    int64_t size = p->b.dims[p->c.spec[1][2 + d]];
-    kn_lv inside[MOST_SIDES], s = 0, t = lv_int(m, 0);
+    int64_t each = p->in;
+    for (uint32_t k = d + 1; k < p->c.n; k++) each *= taps_of(p, k);
+    tap_range(m, q, d, &from, &to);
+    if (hi) {
+        from = integer_op(m, KN_S_max, from, quotient(m, lo, each));
+        to = integer_op(m, KN_S_min, to, quotient(m, lv_add(m, hi, lv_int(m, each - 1)), each));
+    }
+    if (m->status != KILN_OK) return;
+    value_facts first = m->facts.v[from], end = m->facts.v[to];
+    if (end.hi <= first.lo) return;
+    bool one = first.lo == first.hi && end.lo == end.hi && end.lo - first.lo == 1;
     for (unsigned i = 0; i < n; i++) inside[i] = q[i].inside;
-    if (size > 1) t = open_carries(m, lv_int(m, 0), lv_int(m, size), size, n, acc, &s);
+    t = one ? from : open_carries(m, from, to, taps_of(p, d), n, acc, &s);
     meet_all(m, q, n, d, t);
-    add_taps(m, q, n, d + 1, acc);
+    kn_lv before = lv_mul(m, t, lv_int(m, each));
+    add_taps(m, q, n, d + 1, hi ? lv_sub(m, lo, before) : 0, hi ? lv_sub(m, hi, before) : 0, acc);
     for (unsigned i = 0; i < n; i++) q[i].inside = inside[i];
-    if (size > 1) close_carries(m, s, n, acc);
-}
-
-/* Entries lo..hi-1 of k: taps that have features among them. */
-static void add_block(maker *m, point *q, unsigned n, kn_lv lo, kn_lv hi, kn_lv *acc)
-{
-    const convolution *p = q->p;
-    int64_t sizes[MAX_RANK] = {0};
-    kn_lv parts[MAX_RANK], s, one = lv_int(m, 1), in = lv_int(m, p->in);
-    for (unsigned i = 0; i < n; i++) acc[i] = zero(m, p);
-    for (uint32_t d = 0; d < p->c.n; d++) sizes[d] = p->b.dims[p->c.spec[1][2 + d]];
-    kn_lv from = quotient(m, lo, p->in), to = lv_add(m, quotient(m, lv_sub(m, hi, one), p->in), one);
-    kn_lv t = open_carries(m, from, to, p->taps, n, acc, &s), base = lv_mul(m, t, in);
-    split_index(m, t, p->c.n, sizes, parts);
-    for (unsigned i = 0; i < n; i++) q[i].inside = 0;
-    for (uint32_t d = 0; d < p->c.n; d++) meet_all(m, q, n, d, parts[d]);
-    kn_lv begin = integer_op(m, KN_S_max, lv_sub(m, lo, base), lv_int(m, 0)), end = integer_op(m, KN_S_min, lv_sub(m, hi, base), in);
-    add_features(m, q, n, begin, end, acc);
-    close_carries(m, s, n, acc);
+    if (!one) close_carries(m, s, n, acc);
 }
 
 /* Batch, output feature and group from the result's index. */
@@ -184,19 +204,21 @@ static void set_point(maker *m, const convolution *p, const kn_lv *out, point *q
     }
     q->a[c->spec[0][0]] = batch;
     q->b[c->spec[1][0]] = o;
-    for (uint32_t d = 0; d < c->n; d++) ask_borders(m, p, d, out[c->spec[2][2 + d]]);
+    for (uint32_t d = 0; d < c->n; d++)
+        if (in_lanes(p, d)) ask_borders(m, p, d, out[c->spec[2][2 + d]]);
 }
 
 static void convolve(maker *m, const convolution *p, point *q, unsigned n, kn_lv *v)
 {
     for (unsigned i = 0; i < n; i++) v[i] = zero(m, p);
     if (p->k <= KN_DOT_BLOCK) {
-        add_taps(m, q, n, 0, v);
+        add_taps(m, q, n, 0, 0, 0, v);
         return;
     }
     int64_t blocks = (p->k + KN_DOT_BLOCK - 1) / KN_DOT_BLOCK;
     kn_lv s, sum[MOST_SIDES], block = open_carries(m, lv_int(m, 0), lv_int(m, blocks), blocks, n, v, &s), lo = lv_mul(m, block, lv_int(m, KN_DOT_BLOCK));
-    add_block(m, q, n, lo, integer_op(m, KN_S_min, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->k)), sum);
+    for (unsigned i = 0; i < n; i++) sum[i] = zero(m, p);
+    add_taps(m, q, n, 0, lo, integer_op(m, KN_S_min, lv_add(m, lo, lv_int(m, KN_DOT_BLOCK)), lv_int(m, p->k)), sum);
     for (unsigned i = 0; i < n; i++) v[i] = lv_sop(m, KN_S_add, p->acc, p->acc, v[i], sum[i], 0);
     close_carries(m, s, n, v);
 }
@@ -254,12 +276,10 @@ static unsigned sides_of(const maker *m, int64_t n)
 static void emit_all(maker *m, convolution *p)
 {
     const kn_conv *c = &p->c;
-    uint32_t vector = 0, nests = m->l->nests;
-    for (uint32_t d = 0; d < p->y.rank; d++)
-        if (p->y.dims[d] > 1) vector = d;
+    uint32_t nests = m->l->nests;
     int64_t lo = 0, hi = p->y.rank ? p->y.dims[c->spec[2][1]] : 0;
     p->along = (uint32_t)c->spec[2][1];
-    if (vector == p->along) { /* the last spatial dimension in the result's order */
+    if (p->vector == p->along) { /* the last spatial dimension in the result's order */
         uint32_t last = c->n;
         for (uint32_t d = 0; d < c->n; d++)
             if (p->y.dims[c->spec[2][2 + d]] > 1 && (last == c->n || c->spec[2][2 + d] > c->spec[2][2 + last])) last = d;
@@ -286,7 +306,7 @@ static void emit_all(maker *m, convolution *p)
 
 void emit_conv(maker *m, frame *f, const kn_eqn *e)
 {
-    convolution p = {.c = kn_conv_of(e), .a = kn_type_of(f->j, e->in[0]), .b = kn_type_of(f->j, e->in[1]), .y = f->j->vars[e->out[0]].type, .taps = 1};
+    convolution p = {.c = kn_conv_of(e), .a = kn_type_of(f->j, e->in[0]), .b = kn_type_of(f->j, e->in[1]), .y = f->j->vars[e->out[0]].type};
     for (int side = 0; side < 2; side++) p.side[side] = place_of_atom(m, f, e->in[side]);
     if (m->status != KILN_OK) return;
     if (p.y.rank > MAX_RANK) {
@@ -295,8 +315,10 @@ void emit_conv(maker *m, frame *f, const kn_eqn *e)
     }
     p.acc = kn_dot_accumulator(p.a.dtype, p.y.dtype);
     p.in = p.b.dims[p.c.spec[1][1]];
-    for (uint32_t d = 0; d < p.c.n; d++) p.taps *= p.b.dims[p.c.spec[1][2 + d]];
-    p.k = p.in * p.taps;
+    p.k = p.in;
+    for (uint32_t d = 0; d < p.c.n; d++) p.k *= taps_of(&p, d);
+    for (uint32_t d = 0; d < p.y.rank; d++)
+        if (p.y.dims[d] > 1) p.vector = d;
     p.fused = kn_conv_fused(p.acc, p.in);
     p.slot = slot_for(m, f, e->out[0]);
     emit_all(m, &p);

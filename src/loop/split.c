@@ -18,6 +18,7 @@
  * nobody uses outside, is given to each thread instead. */
 #include "array/size.h"
 #include "loop/alias.h"
+#include "loop/cost.h"
 
 /* Iterations: ENOUGH for threads to share; FEW: made more by those of a loop inside, where they are all that there is. */
 enum { MOST_TERMS = 8, ENOUGH = 16, FEW = 64 };
@@ -29,7 +30,7 @@ enum { LARGE_SIZE = 1 << 24, USUAL = 1 << 10 };
 /* In operations on a vector, some 0.4 ns each. */
 static const double usual_least = 100000;
 static const double far_bytes = 1 << 20, vector_bytes = 64;
-static const double call_cost = 20, divide_cost = 4, routine_cost = 1000, while_trips = 50, unknown_trips = 64, far_byte_cost = 0.1;
+static const double call_cost = 20, divide_cost = 4, routine_cost = 1000, while_trips = 50, far_byte_cost = 0.1;
 
 typedef struct term {
     kn_lv var;
@@ -96,7 +97,7 @@ static int64_t trips_of(const splitter *s, const kn_lregion *r)
 
 /* ---- what it costs ---- */
 
-static double cost_of_block(const splitter *s, const kn_lblock *b, uint32_t width);
+static double cost_of_block(const splitter *s, const kn_lblock *b, uint32_t width, const kn_around *up);
 
 static double vectors(kiln_dtype d, uint32_t width)
 {
@@ -121,20 +122,21 @@ static double cost_of_access(const splitter *s, const kn_linst *in, uint32_t wid
     return vectors(slot->dtype, width) + (far ? bytes * (width ? width : 1) * far_byte_cost : 0);
 }
 
-static double cost_of_loop(const splitter *s, const kn_linst *in, uint32_t width)
+static double cost_of_loop(const splitter *s, const kn_linst *in, uint32_t width, const kn_around *up)
 {
     const kn_lregion *r = in->region;
     uint32_t w = r->width > 1 ? r->width : width;
     int64_t n = trips_of(s, r);
-    if (is_open(s, n)) n = kn_size_at(n, s->usual);
-    double trips = n < 0 ? unknown_trips : (double)n;
+    kn_around inside;
+    double trips = kn_loops_trips(s->l, r, up, &inside);
+    if (is_open(s, n)) trips = (double)kn_size_at(n, s->usual);
     if (r->width > 1) trips = (double)(int64_t)((trips + r->width - 1) / r->width);
-    double body = cost_of_block(s, &r->blocks[0], w);
+    double body = cost_of_block(s, &r->blocks[0], w, &inside);
     if (in->op == KN_L_LANES) body += vectors(in->dtype, r->width);
     return trips * (body + 1) + 1;
 }
 
-static double cost_of(const splitter *s, const kn_linst *in, uint32_t width)
+static double cost_of(const splitter *s, const kn_linst *in, uint32_t width, const kn_around *up)
 {
     double sum = 0, most = 0;
     switch (in->op) {
@@ -142,13 +144,13 @@ static double cost_of(const splitter *s, const kn_linst *in, uint32_t width)
     case KN_L_LOAD:
     case KN_L_STORE: return cost_of_access(s, in, width);
     case KN_L_LOOP:
-    case KN_L_LANES: return cost_of_loop(s, in, width);
+    case KN_L_LANES: return cost_of_loop(s, in, width, up);
     case KN_L_WHILE:
-        for (uint32_t k = 0; k < 2; k++) sum += cost_of_block(s, &in->region->blocks[k], width);
+        for (uint32_t k = 0; k < 2; k++) sum += cost_of_block(s, &in->region->blocks[k], width, up);
         return while_trips * sum;
     case KN_L_IF:
         for (uint32_t k = 0; k < in->region->nblocks; k++) {
-            sum = cost_of_block(s, &in->region->blocks[k], width);
+            sum = cost_of_block(s, &in->region->blocks[k], width, up);
             if (sum > most) most = sum;
         }
         return most + 1;
@@ -157,10 +159,10 @@ static double cost_of(const splitter *s, const kn_linst *in, uint32_t width)
     }
 }
 
-static double cost_of_block(const splitter *s, const kn_lblock *b, uint32_t width)
+static double cost_of_block(const splitter *s, const kn_lblock *b, uint32_t width, const kn_around *up)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < b->inst.n; i++) sum += cost_of(s, inst(s, b->inst.v[i]), width);
+    for (uint32_t i = 0; i < b->inst.n; i++) sum += cost_of(s, inst(s, b->inst.v[i]), width, up);
     return sum;
 }
 
@@ -408,15 +410,17 @@ static int64_t units_of(const splitter *s, const kn_lregion *r)
 }
 
 /* Is there a loop inside that does most of the work in more pieces, and pays too? */
-static bool better_inside(splitter *s, const kn_lblock *b, double whole, int64_t units)
+static bool better_inside(splitter *s, const kn_lblock *b, double whole, int64_t units, const kn_around *up)
 {
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = inst(s, b->inst.v[i]);
         if (in->op != KN_L_LOOP || in->region->init.n) continue;
-        double cost = cost_of(s, in, 0);
+        double cost = cost_of(s, in, 0, up);
         if (cost < s->least || cost < whole * 0.8) continue;
         if (units_of(s, in->region) > units && independent(s, in)) return true;
-        if (in->region->width <= 1 && better_inside(s, &in->region->blocks[0], whole, units)) return true;
+        kn_around inside;
+        kn_loops_trips(s->l, in->region, up, &inside);
+        if (in->region->width <= 1 && better_inside(s, &in->region->blocks[0], whole, units, &inside)) return true;
     }
     return false;
 }
@@ -436,7 +440,7 @@ static void take_parts(splitter *s, int64_t trips, const bool *more)
     if (per > s->l->part_per) s->l->part_per = per;
 }
 
-static void walk(splitter *s, kn_lblock *b);
+static void walk(splitter *s, kn_lblock *b, const kn_around *up);
 
 static kn_lv add_inst(splitter *s, kn_lblock *b, kn_linst in, const kn_linst *like)
 {
@@ -520,14 +524,16 @@ static bool *own_slots(splitter *s, int64_t trips)
 }
 
 /* Marks the loop if it may be split, else looks inside. What takes its place, where that is more than itself, is appended to `instead`. */
-static void try_loop(splitter *s, kn_lv v, double cost, kn_lblock *instead)
+static void try_loop(splitter *s, kn_lv v, double cost, const kn_around *up, kn_lblock *instead)
 {
     const kn_linst *in = inst(s, v);
     kn_lregion *r = in->region;
     int64_t units = units_of(s, r), trips = trips_of(s, r);
-    bool few = units < ENOUGH && r->width <= 1 && better_inside(s, &r->blocks[0], cost / (double)(trips > 0 ? trips : 1), units);
+    kn_around inside;
+    kn_loops_trips(s->l, r, up, &inside);
+    bool few = units < ENOUGH && r->width <= 1 && better_inside(s, &r->blocks[0], cost / (double)(trips > 0 ? trips : 1), units, &inside);
     if (units < 2 || few || !independent(s, in)) {
-        if (r->width <= 1) walk(s, &r->blocks[0]);
+        if (r->width <= 1) walk(s, &r->blocks[0], &inside);
         return;
     }
     kn_lv inner = units < FEW ? only_loop(s, r) : 0;
@@ -539,7 +545,7 @@ static void try_loop(splitter *s, kn_lv v, double cost, kn_lblock *instead)
     trips = trips_of(s, r); /* of both, where they have become one */
     if (is_open(s, trips)) {
         s->usual = USUAL;
-        cost = cost_of(s, inst(s, v), 0);
+        cost = cost_of(s, inst(s, v), 0, up);
         trips = kn_size_at(trips, USUAL);
         s->usual = LARGE_SIZE;
     }
@@ -647,13 +653,13 @@ static void splice(splitter *s, kn_lblock *b, uint32_t i, const kn_lblock *with)
     b->inst.n += with->inst.n - 1;
 }
 
-static void walk(splitter *s, kn_lblock *b)
+static void walk(splitter *s, kn_lblock *b, const kn_around *up)
 {
     for (uint32_t i = 0; i < b->inst.n && !s->nomem; i++) {
         const kn_linst *in = inst(s, b->inst.v[i]);
         kn_lregion *r = in->region;
         if (in->op == KN_L_LOOP || in->op == KN_L_LANES) {
-            double cost = cost_of(s, in, 0);
+            double cost = cost_of(s, in, 0, up);
             kn_lblock instead = {0};
             if (cost < s->least) continue;
             if (in->op == KN_L_LANES) {
@@ -661,15 +667,17 @@ static void walk(splitter *s, kn_lblock *b)
                 splice(s, b, i, &instead);
                 i += instead.inst.n - 1;
             } else if (r->init.n) {
-                walk(s, &r->blocks[0]);
+                kn_around inside;
+                kn_loops_trips(s->l, r, up, &inside);
+                walk(s, &r->blocks[0], &inside);
             } else {
-                try_loop(s, b->inst.v[i], cost, &instead);
+                try_loop(s, b->inst.v[i], cost, up, &instead);
                 if (s->nomem || !instead.inst.n) continue;
                 splice(s, b, i, &instead);
                 i += instead.inst.n - 1;
             }
         } else if (in->op == KN_L_WHILE || in->op == KN_L_IF) {
-            for (uint32_t k = 0; k < r->nblocks; k++) walk(s, &r->blocks[k]);
+            for (uint32_t k = 0; k < r->nblocks; k++) walk(s, &r->blocks[k], up);
         }
     }
 }
@@ -695,7 +703,7 @@ static bool any_heavy(const splitter *s, const kn_lblock *b)
 {
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = inst(s, b->inst.v[i]);
-        if ((in->op == KN_L_LOOP || in->op == KN_L_LANES) && cost_of(s, in, 0) >= s->least) return true;
+        if ((in->op == KN_L_LOOP || in->op == KN_L_LANES) && cost_of(s, in, 0, NULL) >= s->least) return true;
         for (uint32_t k = 0; in->region && k < in->region->nblocks && (in->op == KN_L_WHILE || in->op == KN_L_IF); k++)
             if (any_heavy(s, &in->region->blocks[k])) return true;
     }
@@ -723,7 +731,7 @@ kiln_status kn_loops_split(kiln_ctx *ctx, kn_loops *l, const bool *donated, doub
     if (!any_heavy(&s, &l->top)) return KILN_OK;
     kn_arena_init(&s.temp, &ctx->alloc);
     s.nomem = !prepare(&s);
-    if (!s.nomem) walk(&s, &l->top);
+    if (!s.nomem) walk(&s, &l->top, NULL);
     if (!s.nomem && l->splits) pack_scratch(&s);
     kn_arena_fini(&s.temp);
     return s.nomem ? kn_nomem(ctx) : KILN_OK;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "loop/cost.h"
+#include "loop/statements.h"
 #include "run/cached.h"
 #include "run/codegen.h"
 #include "run/exec.h"

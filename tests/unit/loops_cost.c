@@ -60,8 +60,46 @@ static void flattened(void **state)
     if (one > 2 * whole || whole > 2 * one) fail_msg("%d and %d", one, whole);
 }
 
+/* Of a convolution, at level 2. */
+static double of_convolution(kiln_ctx *ctx, const char *a, const char *b, const char *out, const char *padding, const char *dilation)
+{
+    char text[700];
+    kiln_prog *p;
+    char *loops;
+    size_t n;
+    double plain, quick;
+    snprintf(text, sizeof text, "{ lambda ; a:f32[%s] b:f32[%s]. let c:f32[%s] = conv_general_dilated[batch_group_count=1 dimension_numbers="
+             "ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2)) feature_group_count=1 lhs_dilation=(1, 1)"
+             " padding=(%s, %s) precision=None preferred_element_type=None rhs_dilation=(%s) window_strides=(1, 1)] a b in (c,) }",
+             a, b, out, padding, padding, dilation);
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "text", &p));
+    assert_ok(ctx, kn_compile_stage(ctx, p, NULL, "loops", &loops, &n));
+    costs(ctx, loops, &plain, &quick);
+    kiln_text_free(ctx, loops, n);
+    kiln_prog_release(p);
+    return plain;
+}
+
+/* Convolutions with as many products cost about the same, whatever of the chain is taps and what features, in one block of k or several. */
+static void convolutions(void **state)
+{
+    static const struct { const char *a, *b, *out, *padding, *dilation; } same[] = {
+        {"1,9,9,1024", "1,1,1024,8", "1,9,9,8", "(0, 0)", "1, 1"},
+        {"1,24,24,4", "16,16,4,8", "1,9,9,8", "(0, 0)", "1, 1"},
+        {"1,40,40,1", "32,32,1,8", "1,9,9,8", "(0, 0)", "1, 1"},
+        {"1,39,39,4", "16,16,4,8", "1,9,9,8", "(0, 0)", "2, 2"},
+        {"1,9,9,112", "3,3,112,8", "1,9,9,8", "(1, 1)", "1, 1"},
+        {"1,18,18,28", "3,3,28,8", "1,18,18,8", "(1, 1)", "1, 1"},
+    };
+    double one = of_convolution(*state, same[0].a, same[0].b, same[0].out, same[0].padding, same[0].dilation);
+    for (size_t i = 1; i < sizeof same / sizeof *same; i++) {
+        double cost = of_convolution(*state, same[i].a, same[i].b, same[i].out, same[i].padding, same[i].dilation);
+        if (cost > 4 * one || one > 4 * cost) fail_msg("a kernel of %s: %g, not %g", same[i].b, cost, one);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(flattened)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(flattened), cmocka_unit_test(convolutions)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -264,6 +264,25 @@ static void test_counts(void **state)
     kiln_graph_release(fresh), kiln_graph_release(used);
 }
 
+/* A step is called again and again: it is made well, unless the context says otherwise. */
+static void test_levels(void **state)
+{
+    kiln_ctx *quick;
+    kiln_ctx_opts o = KILN_CTX_OPTS_INIT;
+    o.tier = 0, o.tier_set = true;
+    assert_int_equal(kiln_ctx_create(&o, &quick), KILN_OK);
+    kiln_ctx *const contexts[] = {*state, quick};
+    for (int i = 0; i < 2; i++) {
+        kiln_exec_info info;
+        kiln_graph *g = load(contexts[i], single);
+        assert_ok(contexts[i], kiln_graph_step(contexts[i], g));
+        kiln_exec_info_get(g->step_program.exec, &info);
+        assert_int_equal(info.tier, i == 0 ? 2 : 0);
+        kiln_graph_release(g);
+    }
+    kiln_ctx_release(quick);
+}
+
 static void test_stat_steps(void **state)
 {
     kiln_ctx *ctx = *state;
@@ -526,7 +545,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_stays), cmocka_unit_test(test_initial_stays), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_ticks_change_nothing),
+        cmocka_unit_test(test_ticks_change_nothing), cmocka_unit_test(test_levels),
         cmocka_unit_test(test_counts),      cmocka_unit_test(test_stat_steps),    cmocka_unit_test(test_iterations),
         cmocka_unit_test(test_at_cap),      cmocka_unit_test(test_times),         cmocka_unit_test(test_nodes_alone_scale),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_text),          cmocka_unit_test(test_number_text),
