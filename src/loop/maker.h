@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
- * loops over one stored value or several, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
+ * loops over one stored value or several, roll.c lets them run along what is turned, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
  * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
  * prune.c drops what nobody uses, flatten.c one loop of two over short rows, forward.c carries what the next trip would load, fetch.c has rows
  * fetched that are read backwards. */
@@ -59,6 +59,10 @@ typedef struct var_plan {
     uint32_t into;     /* of a product: the value, + 1, that its tiles make of it and that is stored instead; 0: none */
     uint32_t product;  /* of such a value: position of the product, + 1 */
     bool whole;        /* read by what wants an array of its own: products, routines, loops, branches */
+    uint32_t rolled;   /* the variable, + 1, that it is, or a window of it, turned: its element i along roll_dim is element (i + roll_by) mod its length; 0: none */
+    uint32_t roll_dim;
+    int64_t roll_by;
+    const int64_t *roll_from; /* where the window starts */
 } var_plan;
 
 #define GUARD_DONATED UINT32_MAX
@@ -117,7 +121,15 @@ typedef struct cut_list {
     uint32_t n;
     int64_t at[MOST_CUTS];
     bool many; /* more places than fit: not cut */
+    int64_t turn; /* not cut, but turned so far (roll.c); 0: not */
 } cut_list;
+
+/* A dimension of the nest that may run along what is turned: `from` counts, `to` is the index of what is made. */
+enum { TURN_NONE = -1 };
+typedef struct turn {
+    kn_lv to, from;
+    int64_t by; /* 0: nobody asked yet; TURN_NONE: some ask for other borders */
+} turn;
 
 /* Who stands in a slot. */
 typedef struct stander {
@@ -151,6 +163,7 @@ struct maker {
     /* probing: the rules run once for their cuts and element types */
     bool probing;
     cut_list cuts[MAX_RANK];
+    turn turns[MAX_RANK];
     unsigned widest; /* bits of the widest element met */
     uint32_t depth_of_pull;
     uint32_t nest_number; /* of the nests over stored values, as they are told of */
@@ -227,6 +240,11 @@ kn_lv scalar_of(maker *m, frame *f, kn_atom a);
 kn_lv linear_index(maker *m, kiln_type t, const kn_lv *ix);
 void split_index(maker *m, kn_lv linear, uint32_t rank, const int64_t *dims, kn_lv *ix); /* row-major */
 void place_init(maker *m);
+
+/* ---- arrays turned (roll.c) ---- */
+void find_roll(const maker *m, frame *f, const kn_eqn *e); /* when it is planned */
+kn_lv rolled_element(maker *m, const place *p, const kn_lv *ix); /* 0: it is not known where it comes from */
+kn_lv turned_index(maker *m, kn_lv from, int64_t n, int64_t by); /* (from - by) mod n */
 
 /* ---- plan (plan.c) ---- */
 bool small(const maker *m, kiln_type t);

@@ -3,10 +3,11 @@
  * cache; a value per row stays in a register; scratch that is written and read within a row is as long as a row.
  *
  * Two loops of equal constant bounds may be merged when every array that one of them writes and the other touches is accessed, in
- * both, within the row alone: at indices iv * S + r, 0 <= r < S, S the same for all accesses. Instructions between the loops that
- * depend on neither move before the first. Cost: linear in instructions for each level of loops. */
+ * both, within the row alone: at indices iv * S + r, 0 <= r < S, S the same for all accesses; or where both access other parts of it.
+ * Instructions between the loops that depend on neither move before the first. Cost: linear in instructions for each level of loops. */
 #include "loop/alias.h"
 #include "loop/maker.h"
+#include "loop/turned.h"
 
 /* LEAST_ROW: trips inside a row that make up for a vector loop over rows run one by one. Programs with more slots are left alone, since
  * the work is slots times loops. */
@@ -18,19 +19,19 @@ typedef struct affine {
     int64_t coef, lo, hi;
 } affine;
 
-/* How a loop accesses one slot (by class of those that may share memory). */
+/* How a loop accesses one slot. */
 typedef struct access {
     bool read, written, by_row; /* by_row: all so far at iv * stride + r, 0 <= r < stride */
     int64_t stride;
+    int64_t least, most; /* index of an element, in all trips */
     uint32_t count;
 } access;
 
 typedef struct merger {
     maker *m;
     kn_loops *l;
-    uint32_t *class;   /* per slot */
-    uint32_t *mention; /* per slot: in the whole program */
-    bool *fixed;       /* per slot: its pointer is exchanged, shared, or given to a routine */
+    kn_aliases alias;
+    uint32_t *members; /* per class */
     affine *memo;      /* per instruction, for the loop `stamp` */
     uint32_t *stamp, now;
     uint32_t n_values;
@@ -40,6 +41,8 @@ typedef struct merger {
 typedef struct summary {
     access *slots;
     bool mergeable, heavy, calls; /* heavy: holds a loop of a row */
+    kn_lv iv;
+    int64_t lo, hi;
 } summary;
 
 static kn_linst *inst(const merger *g, kn_lv v) { return &g->l->inst.v[v]; }
@@ -54,11 +57,7 @@ static bool constant(const merger *g, kn_lv v, int64_t *x)
 
 /* ---- slots ---- */
 
-static uint32_t home_of(const merger *g, uint32_t s)
-{
-    while (g->class[s] != s) s = g->class[s];
-    return s;
-}
+static uint32_t home_of(const merger *g, uint32_t s) { return kn_alias_home(&g->alias, s); }
 
 /* ---- what a loop does ---- */
 
@@ -104,10 +103,22 @@ static affine combined(kn_sop op, affine a, affine b)
     return r;
 }
 
+/* Widens what is accessed by what `a` goes through. */
+static void widen(access *at, affine a, const summary *s)
+{
+    int64_t least, most, x, y;
+    bool over = !a.ok || a.coef < 0 || __builtin_mul_overflow(a.coef, s->lo, &x) || __builtin_mul_overflow(a.coef, s->hi - 1, &y) ||
+                __builtin_add_overflow(x, a.lo, &least) || __builtin_add_overflow(y, a.hi, &most);
+    if (over) least = INT64_MIN, most = INT64_MAX;
+    if (!at->count || least < at->least) at->least = least;
+    if (!at->count || most > at->most) at->most = most;
+}
+
 static void note_access(merger *g, summary *s, const kn_linst *in)
 {
     affine a = affine_of(g, in->a);
-    access *at = &s->slots[home_of(g, in->slot)];
+    access *at = &s->slots[in->slot];
+    widen(at, a, s);
     bool by_row = a.ok && a.coef > 0 && a.lo >= 0 && a.hi < a.coef;
     at->by_row = by_row && (at->count == 0 || (at->by_row && at->stride == a.coef));
     at->stride = a.coef;
@@ -125,7 +136,8 @@ static void look_inside(merger *g, summary *s, const kn_lblock *b)
         case KN_L_CONST: break;
         case KN_L_SOP:
             s->calls = s->calls || kn_sops[in->sop].function[0];
-            if (in->from == KILN_I64 && in->dtype == KILN_I64 && in->b) set_affine(g, v, combined(in->sop, affine_of(g, in->a), affine_of(g, in->b)));
+            if (s->lo == 0 && kn_is_turned(g->l, v, s->iv, s->hi)) set_affine(g, v, (affine){true, 0, 0, s->hi - 1});
+            else if (in->from == KILN_I64 && in->dtype == KILN_I64 && in->b) set_affine(g, v, combined(in->sop, affine_of(g, in->a), affine_of(g, in->b)));
             break;
         case KN_L_LOAD:
         case KN_L_STORE: note_access(g, s, in); break;
@@ -158,9 +170,18 @@ static summary summary_of(merger *g, kn_lv loop)
     if (in->op != KN_L_LOOP || in->region->init.n || !constant(g, in->region->lo, &lo) || !constant(g, in->region->hi, &hi) || hi - lo < 2)
         return (summary){0};
     g->now++;
-    set_affine(g, in->region->blocks[0].params.v[0], (affine){true, 1, 0, 0});
+    s.iv = in->region->blocks[0].params.v[0], s.lo = lo, s.hi = hi;
+    set_affine(g, s.iv, (affine){true, 1, 0, 0});
     look_inside(g, &s, &in->region->blocks[0]);
     return s;
+}
+
+/* May one loop access slot s as x says, in trips that come before or after the other one's, which accesses t as y says? */
+static bool meet(const merger *g, uint32_t s, const access *x, uint32_t t, const access *y)
+{
+    if (!x->count || !y->count || (!x->written && !y->written) || (s != t && kn_alias_apart(&g->alias, g->l, s, t))) return false;
+    if (x->most < y->least || y->most < x->least) return false;
+    return !x->by_row || !y->by_row || x->stride != y->stride;
 }
 
 static bool may_merge(const merger *g, kn_lv first, kn_lv second, const summary *a, const summary *b)
@@ -171,9 +192,11 @@ static bool may_merge(const merger *g, kn_lv first, kn_lv second, const summary 
     bool share = false;
     for (uint32_t s = 0; s < g->l->slots.n; s++) {
         const access *x = &a->slots[s], *y = &b->slots[s];
-        if (!x->count || !y->count) continue;
-        share = true;
-        if ((x->written || y->written) && (!x->by_row || !y->by_row || x->stride != y->stride)) return false;
+        share = share || (x->count && y->count);
+        if (meet(g, s, x, s, y)) return false;
+        if (!x->count || g->members[home_of(g, s)] == 1) continue;
+        for (uint32_t t = 0; t < g->l->slots.n; t++)
+            if (t != s && meet(g, s, x, t, &b->slots[t])) return false;
     }
     return share;
 }
@@ -192,6 +215,8 @@ static void merge(merger *g, kn_lv first, kn_lv second, summary *a, const summar
         if (!y->count) continue;
         x->by_row = x->count ? x->by_row && y->by_row && x->stride == y->stride : y->by_row;
         x->stride = y->stride;
+        x->least = x->count && x->least < y->least ? x->least : y->least;
+        x->most = x->count && x->most > y->most ? x->most : y->most;
         x->read = x->read || y->read;
         x->written = x->written || y->written;
         x->count += y->count;
@@ -219,7 +244,7 @@ static void use_held(merger *g, kn_lblock *b, kn_lblock *whole, kn_lv iv, const 
         kn_lv v = b->inst.v[i];
         kn_linst *in = inst(g, v);
         if (in->op == KN_L_LOAD && in->a == iv && held[in->slot]) {
-            g->mention[in->slot]--;
+            g->alias.mention[in->slot]--;
             replace_value(g->l, whole, v, held[in->slot]);
             continue;
         }
@@ -242,7 +267,7 @@ static void hold_values(merger *g, kn_lv loop)
         kn_lv v = b->inst.v[i];
         kn_linst *in = inst(g, v);
         if (in->op == KN_L_LOAD && in->a == iv && held[in->slot]) {
-            g->mention[in->slot]--;
+            g->alias.mention[in->slot]--;
             replace_value(g->l, b, v, held[in->slot]);
             continue;
         }
@@ -306,9 +331,9 @@ static void lift(merger *g, kn_lv loop)
 
 static bool only_in_row(const merger *g, uint32_t s, const summary *a)
 {
-    const access *x = &a->slots[home_of(g, s)];
-    bool alone = !g->fixed[s] && g->l->slots.v[s].kind == KN_SLOT_SCRATCH && home_of(g, s) == s;
-    return alone && x->count && x->by_row && x->stride > 1 && x->stride < g->l->slots.v[s].elements && x->count == g->mention[s];
+    const access *x = &a->slots[s];
+    bool alone = !g->alias.fixed[s] && g->l->slots.v[s].kind == KN_SLOT_SCRATCH && home_of(g, s) == s;
+    return alone && x->count && x->by_row && x->stride > 1 && x->stride < g->l->slots.v[s].elements && x->count == g->alias.mention[s];
 }
 
 /* The place in the row of index v = iv * stride + place: another value, or 0. */
@@ -358,7 +383,10 @@ static void finish(merger *g, kn_lv loop, const summary *a)
 static bool moves_before(const merger *g, const kn_linst *in, const summary *a)
 {
     if (in->op == KN_L_CONST || in->op == KN_L_SOP) return true;
-    return in->op == KN_L_LOAD && a->mergeable && !a->slots[home_of(g, in->slot)].written;
+    if (in->op != KN_L_LOAD || !a->mergeable || a->slots[in->slot].written) return false;
+    for (uint32_t s = 0; g->members[home_of(g, in->slot)] > 1 && s < g->l->slots.n; s++)
+        if (a->slots[s].written && !kn_alias_apart(&g->alias, g->l, s, in->slot)) return false;
+    return true;
 }
 
 static void merge_block(merger *g, kn_lblock *b, uint32_t depth)
@@ -428,14 +456,14 @@ static void pack_scratch(merger *g)
 {
     bool *dead = KN_NEWN(&g->m->temp, bool, g->l->slots.n);
     if (!MAKER_TRY_MEM(g->m, dead)) return;
-    for (uint32_t s = 0; s < g->l->slots.n; s++) dead[s] = g->l->slots.v[s].kind == KN_SLOT_SCRATCH && !g->fixed[s];
+    for (uint32_t s = 0; s < g->l->slots.n; s++) dead[s] = g->l->slots.v[s].kind == KN_SLOT_SCRATCH && !g->alias.fixed[s];
     find_read(g, &g->l->top, dead);
     drop_stores(g, &g->l->top, dead);
     bool moved = false; /* a pointer that moves may have no buffer of its own: then all stay where they are */
     for (uint32_t s = 0; s < g->l->slots.n; s++) {
         kn_slot *slot = &g->l->slots.v[s];
         if (dead[s]) slot->elements = 0;
-        moved = moved || (slot->kind == KN_SLOT_SCRATCH && g->fixed[s]);
+        moved = moved || (slot->kind == KN_SLOT_SCRATCH && g->alias.fixed[s]);
     }
     size_t bytes = 0, per = 0;
     for (uint32_t s = 0; s < g->l->slots.n && !moved; s++) {
@@ -450,11 +478,8 @@ void merge_loops(maker *m)
     merger *g = KN_NEW(&m->temp, merger);
     if (m->status != KILN_OK || m->o.no_fusion || m->l->slots.n > MOST_SLOTS || !MAKER_TRY_MEM(m, g)) return;
     *g = (merger){.m = m, .l = m->l, .n_values = m->l->inst.n};
-    kn_aliases a;
-    if (!MAKER_TRY_MEM(m, kn_aliases_find(&m->temp, m->l, m->o.donated, &a))) return;
-    g->class = a.class;
-    g->mention = a.mention;
-    g->fixed = a.fixed;
+    if (!MAKER_TRY_MEM(m, kn_aliases_find(&m->temp, m->l, m->o.donated, &g->alias) && (g->members = KN_NEWN(&m->temp, uint32_t, m->l->slots.n + 1)))) return;
+    for (uint32_t s = 0; s < m->l->slots.n; s++) g->members[home_of(g, s)]++;
     g->memo = KN_NEWN(&m->temp, affine, g->n_values);
     g->stamp = KN_NEWN(&m->temp, uint32_t, g->n_values);
     if (!MAKER_TRY_MEM(m, g->memo && g->stamp)) return;

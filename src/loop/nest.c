@@ -15,6 +15,7 @@ typedef struct division division;
 struct division {
     uint32_t n;
     const int64_t *at;
+    int64_t turn; /* of the only piece: 0, or how far what it is made of is turned (roll.c) */
     division **inner; /* NULL at the last dimension */
 };
 
@@ -26,6 +27,7 @@ typedef struct nest {
     unsigned widest;
     int64_t lo[MAX_RANK], hi[MAX_RANK]; /* what is probed */
     uint32_t pieces;                    /* made so far */
+    bool straight[MAX_RANK];            /* probed as not turned */
     nest_body body;
     void *ud;
     kn_lv ix[MAX_RANK];
@@ -39,25 +41,34 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Leaves where the rules would cut the range lo..hi in m->cuts. */
-static void probe(nest *n)
+static kn_lv probing_counter(nest *n, uint32_t d)
+{
+    maker *m = n->m;
+    value_facts f = {.depth = m->open.n - 1, .block = m->next_block, .lo = n->lo[d], .hi = n->hi[d] - 1};
+    kn_linst i = {.op = KN_L_PARAM, .dtype = KILN_I64};
+    if (!MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->inst, i)) || !MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, f))) return 0;
+    kn_lv iv = m->l->inst.n - 1;
+    m->facts.v[iv].base = iv;
+    return iv;
+}
+
+/* Leaves where the rules would cut the range lo..hi in m->cuts, and what turns in m->turns. */
+static void probe_once(nest *n)
 {
     maker *m = n->m;
     kn_lblock throwaway = {0};
     if (!MAKER_TRY_MEM(m, kn_push(&m->temp, &m->open, (open_block){&throwaway, ++m->next_block, true}))) return;
     m->epoch++;
     memset(m->cuts, 0, sizeof m->cuts);
+    memset(m->turns, 0, sizeof m->turns);
     for (uint32_t d = 0; d < n->rank && m->status == KILN_OK; d++) {
         if (n->hi[d] - n->lo[d] == 1) {
             n->ix[d] = lv_int(m, n->lo[d]);
             continue;
         }
-        value_facts f = {.depth = m->open.n - 1, .block = m->next_block, .lo = n->lo[d], .hi = n->hi[d] - 1};
-        kn_linst i = {.op = KN_L_PARAM, .dtype = KILN_I64};
-        if (!MAKER_TRY_MEM(m, kn_push(m->arena, &m->l->inst, i)) || !MAKER_TRY_MEM(m, kn_push(&m->temp, &m->facts, f))) break;
-        kn_lv iv = m->l->inst.n - 1;
-        m->facts.v[iv].base = iv;
-        m->cuts[d].iv = n->ix[d] = iv;
+        m->cuts[d].iv = n->ix[d] = probing_counter(n, d);
+        bool whole = n->lo[d] == 0 && n->hi[d] == n->dims[d] && !open_size(m, n->dims[d]);
+        if (whole && (int)d != n->vector && !n->straight[d]) m->turns[d] = (turn){.to = n->ix[d], .from = probing_counter(n, d)};
     }
     m->probing = true;
     m->widest = 0;
@@ -65,6 +76,24 @@ static void probe(nest *n)
     m->probing = false;
     if (m->widest > n->widest) n->widest = m->widest;
     if (m->status == KILN_OK) close_block(m);
+}
+
+/* A dimension that does not turn as one is probed once more, for its borders. */
+static void probe(nest *n)
+{
+    maker *m = n->m;
+    bool again = false;
+    probe_once(n);
+    for (uint32_t d = 0; d < n->rank; d++) {
+        n->straight[d] = m->turns[d].by == TURN_NONE || (m->turns[d].by && m->cuts[d].n);
+        again = again || n->straight[d];
+    }
+    if (again && m->status == KILN_OK) probe_once(n);
+    for (uint32_t d = 0; d < n->rank; d++) {
+        n->straight[d] = false;
+        m->cuts[d].turn = m->turns[d].by > 0 ? m->turns[d].by : 0;
+    }
+    memset(m->turns, 0, sizeof m->turns);
 }
 
 static uint32_t vector_width(const nest *n, int64_t trips)
@@ -102,7 +131,7 @@ static division *cut_dimension(nest *n, uint32_t d, cut_list *cuts, bool whole)
     at[0] = n->lo[d];
     if (k) memcpy(at + 1, between, k * sizeof *at);
     at[k + 1] = n->hi[d];
-    *v = (division){.n = k + 1, .at = at};
+    *v = (division){.n = k + 1, .at = at, .turn = cuts[d].turn};
     if (d + 1 < n->rank && !MAKER_TRY_MEM(m, v->inner = KN_NEWN(&m->temp, division *, v->n))) return NULL;
     return v;
 }
@@ -110,7 +139,7 @@ static division *cut_dimension(nest *n, uint32_t d, cut_list *cuts, bool whole)
 static bool cut_inside(const nest *n, uint32_t d, const cut_list *cuts)
 {
     for (uint32_t k = d + 1; k < n->rank; k++)
-        if (cuts[k].n && !cuts[k].many) return true;
+        if ((cuts[k].n && !cuts[k].many) || cuts[k].turn) return true;
     return false;
 }
 
@@ -174,7 +203,12 @@ static void pieces(nest *n, uint32_t d, const division *v)
         }
         kn_lv loop;
         n->ix[d] = open_loop(m, lo, hi, (int)d == n->vector ? vector_width(n, hi - lo) : 0, &loop);
+        if (v->turn) {
+            m->turns[d] = (turn){turned_index(m, n->ix[d], hi, v->turn), n->ix[d], v->turn};
+            n->ix[d] = m->turns[d].to;
+        }
         pieces(n, d + 1, inner);
+        m->turns[d] = (turn){0};
         close_loop(m, loop);
     }
 }

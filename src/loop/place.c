@@ -143,7 +143,8 @@ static kn_lv lazy_element(maker *m, place *p, const kn_lv *ix)
     const kn_jaxpr *j = m->element.j;
     m->frame = p->frame;
     m->element.j = p->frame->j;
-    kn_lv v = p->e->prim->element(&m->element, p->e, p->result, ix);
+    kn_lv v = rolled_element(m, p, ix);
+    if (!v) v = p->e->prim->element(&m->element, p->e, p->result, ix);
     m->frame = outer;
     m->element.j = j;
     m->depth_of_pull--;
@@ -264,6 +265,7 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
     if (m->probing)
         for (uint32_t d = 0; d < MAX_RANK; d++) {
             cut_list *c = &m->cuts[d];
+            if (f.base && f.base == m->turns[d].from) m->turns[d].by = TURN_NONE;
             if (!c->iv || f.base != c->iv) continue;
             int64_t border = at - f.offset;
             bool known = false;

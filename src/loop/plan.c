@@ -76,6 +76,8 @@ static void forward(maker *m, frame *f, bool again)
             v->def_result = r;
             if (e->prim->loop == KN_LOOP_ELEMENT) {
                 v->kind = small(m, t) ? PLACE_REGISTERS : PLACE_LAZY;
+                find_roll(m, f, e);
+                if (v->rolled) cost = operand_cost(f, v->rolled - 1);
                 v->cost = cost;
                 bool store = v->must_store || v->asked || (v->row && cost > 0) || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK || (again && v->dear && cost > (float)CHEAP);
                 if (v->kind == PLACE_LAZY && store) v->kind = PLACE_MEMORY;
@@ -134,6 +136,18 @@ static void note_read(maker *m, frame *f, const kn_eqn *e, uint32_t i, int64_t n
     if (store || dear || foreign) v->kind = PLACE_MEMORY;
 }
 
+/* A roll reads its array once; its slices are read where it is not known which of them an element is in. */
+static void note_roll(frame *f, const kn_eqn *e, uint32_t times, int64_t at)
+{
+    const var_plan *roll = &f->plan[e->out[0]];
+    for (uint32_t i = 0; i <= e->nin; i++) {
+        var_plan *v = &f->plan[i < e->nin ? e->in[i] : roll->rolled - 1];
+        if (at > v->last) v->last = at;
+        v->whole = v->whole || roll->whole;
+        if (i == e->nin) v->reads += times ? times : 1, v->nest = NO_NEST;
+    }
+}
+
 /* Then backward: readers are decided before what they read. */
 static void backward(maker *m, frame *f)
 {
@@ -147,14 +161,17 @@ static void backward(maker *m, frame *f)
         const kn_eqn *e = &j->eqns[k];
         uint32_t times = 0;
         int64_t at = k, nest = k;
+        bool read = false;
         for (uint32_t r = 0; r < e->nout; r++) {
             var_plan *v = &f->plan[e->out[r]];
             if (v->kind == PLACE_LAZY && v->reads > 1 && v->cost > (float)CHEAP) v->kind = PLACE_MEMORY, v->dear = true;
+            read = read || v->kind != PLACE_LAZY || v->reads;
             times += v->kind == PLACE_LAZY ? v->reads : 1;
             if (v->kind == PLACE_LAZY && v->last > at) at = v->last;
             if (v->kind == PLACE_LAZY) nest = e->nout == 1 ? v->nest : NO_NEST;
         }
-        for (uint32_t i = 0; i < e->nin; i++) note_read(m, f, e, i, nest, times, at);
+        if (e->nout == 1 && f->plan[e->out[0]].rolled) note_roll(f, e, times, at);
+        for (uint32_t i = 0; read && !(e->nout == 1 && f->plan[e->out[0]].rolled) && i < e->nin; i++) note_read(m, f, e, i, nest, times, at);
     }
 }
 

@@ -14,11 +14,12 @@
  *
  * Independent: every index, as a sum of counters and other values times constants, is  S * q + c * iv + r  with the same c in all
  * accesses to memory that is written, r in an interval shorter than c, and S (of the terms that jump over the whole loop) larger than
- * what c * iv + r can reach: then two iterations never meet. Scratch that each iteration writes before it reads it, and that
+ * what c * iv + r can reach: then two iterations never meet. In place of iv there may be (iv + k) mod trips in all of them (roll.c). Scratch that each iteration writes before it reads it, and that
  * nobody uses outside, is given to each thread instead. */
 #include "array/size.h"
 #include "loop/alias.h"
 #include "loop/cost.h"
+#include "loop/turned.h"
 
 /* Iterations: ENOUGH for threads to share; FEW: made more by those of a loop inside, where they are all that there is. */
 enum { MOST_TERMS = 8, ENOUGH = 16, FEW = 64 };
@@ -56,6 +57,7 @@ typedef struct access {
     bool written, opaque; /* opaque: some index is not of the form */
     bool fresh; /* the first access in each iteration is a store that always happens */
     int64_t c, s, lo, hi; /* s 0: no terms that jump */
+    kn_lv counter; /* iv, or what goes through the same numbers in another order */
     int64_t first, jump;  /* constant of the first index, and the least distance of another one that jumps over the loop; 0: none */
 } access;
 
@@ -279,13 +281,24 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
+/* Is v the counter iv, or that turned? */
+static bool counts(const splitter *s, kn_lv v, kn_lv iv, int64_t trips)
+{
+    interval r = range_of(s, iv);
+    return v == iv || (r.known && r.lo == 0 && kn_is_turned(s->l, v, iv, trips));
+}
+
 /* The index of one access: the interval of r, c, S, the constant, and how far is over the loop. False: not of the form. */
 static bool parts_of(const splitter *s, kn_lv index, kn_lv iv, int64_t trips, access *out)
 {
     form f = form_of(s, index);
     *out = (access){.lo = f.add, .hi = f.add};
-    for (uint32_t i = 0; i < f.n; i++)
-        if (f.t[i].var == iv) out->c = f.t[i].coef;
+    for (uint32_t i = 0; i < f.n; i++) {
+        if (!counts(s, f.t[i].var, iv, trips)) continue;
+        if (out->counter) return false;
+        out->counter = f.t[i].var;
+        out->c = f.t[i].coef;
+    }
     if (out->c == INT64_MIN || out->lo < -LARGE || out->lo > LARGE) return false;
     if (out->c < 0) out->c = -out->c;
     int64_t reach;
@@ -295,7 +308,7 @@ static bool parts_of(const splitter *s, kn_lv index, kn_lv iv, int64_t trips, ac
     for (uint32_t i = 0; i < f.n; i++) {
         int64_t k = f.t[i].coef, a, b;
         interval r = range_of(s, f.t[i].var);
-        if (f.t[i].var == iv || k == 0) continue;
+        if (f.t[i].var == out->counter || k == 0) continue;
         if (k < -LARGE || k > LARGE) return false;
         if ((k < 0 ? -k : k) >= reach) {
             out->s = gcd(out->s, k < 0 ? -k : k);
@@ -321,7 +334,7 @@ static void note_access(loop_look *k, const kn_linst *in, bool always)
     access *a = &s->access[kn_alias_home(&s->alias, in->slot)], one;
     if (a->stamp != s->stamp) *a = (access){.stamp = s->stamp, .lo = INT64_MAX, .hi = INT64_MIN, .fresh = in->op == KN_L_STORE && always};
     if (a->opaque && k->again) return;
-    bool ok = parts_of(s, in->a, k->iv, k->trips, &one) && (!a->count || a->c == one.c);
+    bool ok = parts_of(s, in->a, k->iv, k->trips, &one) && (!a->count || (a->c == one.c && a->counter == one.counter));
     if (!k->again) {
         a->written = a->written || in->op == KN_L_STORE;
         a->opaque = a->opaque || !ok;
@@ -329,6 +342,7 @@ static void note_access(loop_look *k, const kn_linst *in, bool always)
         int64_t distance = one.first > a->first ? one.first - a->first : a->first - one.first;
         if (ok && distance >= one.jump && (!a->jump || distance < a->jump)) a->jump = distance;
         a->c = one.c;
+        a->counter = one.counter;
         a->s = gcd(a->s, one.s);
         a->count++;
         return;
