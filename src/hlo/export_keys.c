@@ -130,6 +130,7 @@ static const move moves[] = {
     {&kn_prim_dynamic_update_slice, NULL, NO_DIMS},
     {&kn_prim_name, NULL, NO_DIMS},
     {&kn_prim_optimization_barrier, NULL, NO_DIMS},
+    {&kn_prim_reshape, "dimensions", OPERAND_RANK},
     {&kn_prim_reshape, "new_sizes", FULL},
     {&kn_prim_rev, NULL, NO_DIMS},
     {&kn_prim_slice, "limit_indices", FULL},

@@ -36,6 +36,20 @@ static void broadcast_in_dim(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, c
 static void transpose(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row) { list_op(x, j, e, row, "permutation"); }
 static void reverse(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row) { list_op(x, j, e, row, "dimensions"); }
 
+/* Dimensions that are read in another order are brought into it first. */
+static void reshape(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
+{
+    const kn_param *order = kn_param_of(e, "dimensions");
+    uint32_t in = kn_xatom(x, e->in[0]);
+    if (order->kind != KN_P_NONE) {
+        kiln_type t = kn_in_type(j, e, 0);
+        int64_t dims[KN_MAX_RANK];
+        for (uint32_t d = 0; d < t.rank; d++) dims[d] = t.dims[kn_ints(order)[d]];
+        in = unary(x, "stablehlo.transpose", in, (kiln_type){t.dtype, t.rank, dims}, "permutation", kn_ints(order), t.rank);
+    }
+    kn_xset1(x, e, 0, unary(x, row->name, in, kn_out_type(j, e, 0), NULL, NULL, 0));
+}
+
 static void iota(kn_export *x, const kn_jaxpr *j, const kn_eqn *e, const kn_xrow *row)
 {
     kiln_type t = kn_out_type(j, e, 0);
@@ -308,7 +322,7 @@ const kn_xrow kn_xrows_shape[] = {
     {&kn_prim_dim_as_value, dim_as_value, NULL, 0},
     {&kn_prim_iota, iota, "stablehlo.iota", 0},
     {&kn_prim_pad, pad, "stablehlo.pad", 0},
-    {&kn_prim_reshape, kn_xplain, "stablehlo.reshape", 0},
+    {&kn_prim_reshape, reshape, "stablehlo.reshape", 0},
     {&kn_prim_rev, reverse, "stablehlo.reverse", 0},
     {&kn_prim_scatter, scatter, NULL, 0},
     {&kn_prim_scatter_add, scatter, "stablehlo.add", 0},

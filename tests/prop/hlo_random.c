@@ -143,6 +143,12 @@ static const char *const found[] = {
     "      num_consts=1\n"
     "    ] 2.5:f64[] a b\n"
     "  in (c,) }\n",
+    /* dimensions read in another order */
+    "{ lambda ; a:i32[]. let\n"
+    "    b:i32[2,3] = iota[dimension=1 dtype=int32 shape=(2, 3) sharding=None]\n"
+    "    c:i32[2,3] = add b a\n"
+    "    d:i32[6] = reshape[dimensions=(1, 0) new_sizes=(6,) sharding=None] c\n"
+    "  in (d,) }\n",
 };
 
 static void found_programs(void **state)

@@ -15,6 +15,7 @@ static const char *const programs[] = {
     HEAD "    a:key<fry>[1] = dynamic_slice[slice_sizes=(1,)] k i\n    b:key<fry>[] = squeeze[dimensions=(0,)] a\n" DRAW("b", ""),
     HEAD "    a:key<fry>[2] = slice[limit_indices=(3,) start_indices=(0,) strides=(2,)] k\n    b:key<fry>[3] = dynamic_update_slice k a i\n" DRAW("b", "3,"),
     HEAD "    a:key<fry>[3,4] = random_split[shape=(4,)] k\n    b:key<fry>[4,3] = transpose[permutation=(1, 0)] a\n    c:key<fry>[12] = reshape[dimensions=None new_sizes=(12,) sharding=None] b\n" DRAW("c", "12,"),
+    HEAD "    a:key<fry>[3,4] = random_split[shape=(4,)] k\n    b:key<fry>[12] = reshape[dimensions=(1, 0) new_sizes=(12,) sharding=None] a\n" DRAW("b", "12,"),
     HEAD "    a:key<fry>[2,3] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(2, 3) sharding=None] k\n" DRAW("a", "2,3,"),
     HEAD "    a:key<fry>[3] = rev[dimensions=(0,)] k\n    b:key<fry>[6] = concatenate[dimension=0] k a\n    c:key<fry>[6,2] = random_split[shape=(2,)] b\n" DRAW("c", "6,2,"),
     HEAD "    a:key<fry>[3] = rev[dimensions=(0,)] k\n    b:bool[] = gt i 0:i32[]\n    c:key<fry>[3] = select_n b k a\n" DRAW("c", "3,"),
