@@ -140,6 +140,7 @@ static kiln_status shape(reader *r, const kn_htext_shape **out)
         return kn_source_fail(&r->h->src, dims.s, KILN_UNSUPPORTED, "unsupported", "arrays of a fixed shape", "the dimensions [%.*s]", KN_SPAN_ARG(dims));
     for (uint32_t i = 0; i < n; i++)
         if (v[i] < 0) return kn_source_fail(&r->h->src, dims.s, KILN_INVALID, "type", NULL, "a dimension is negative");
+    if (n && s->type.dtype == KILN_TOKEN) return kn_source_fail(&r->h->src, at, KILN_INVALID, "type", "token[]", "tokens stand alone");
     s->type.rank = n;
     KILN_TRY_MEM(r->ctx, s->type.dims = kn_arena_copy(r->h->arena, v, n * sizeof *v));
     if (kiln_type_size(s->type) < 0) return kn_source_fail(&r->h->src, dims.s, KILN_INVALID, "shape", NULL, "an array has too many elements");

@@ -198,6 +198,8 @@ static void checks(void **state)
     "  ROOT r = f32[4] conditional(c, x, x), true_computation=a, false_computation=a\n}\n"
 
 /* Branches that want more than they are given, or something else. */
+#define ENTRY(instructions) "HloModule m\n\nENTRY main {\n  x = f32[4] parameter(0)\n" instructions "}\n"
+
 static void hlo_text(void **state)
 {
     static const struct {
@@ -205,6 +207,7 @@ static void hlo_text(void **state)
     } cases[] = {
         {CONDITIONAL("f32[4]", "  q = f32[4] parameter(1)\n", "add(p, q)"), "is not given what its parameters are"},
         {CONDITIONAL("f32[2]", "", "add(p, p)"), "is not given what its parameters are"},
+        {ENTRY("  k = token[2] after-all()\n  ROOT r = f32[4] add-dependency(x, k)\n"), "tokens stand alone"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kiln_prog *p = NULL;
@@ -212,8 +215,6 @@ static void hlo_text(void **state)
         assert_says(*state, cases[i].says);
     }
 }
-
-#define ENTRY(instructions) "HloModule m\n\nENTRY main {\n  x = f32[4] parameter(0)\n" instructions "}\n"
 
 static void hlo_refused(void **state)
 {
