@@ -54,6 +54,15 @@ static kn_ll reciprocal(maths *m, kn_ll d)
     return LLVMBuildFPExt(m->ir, LLVMBuildFDiv(m->ir, kn_const_f(m->e, KILN_F32, m->w, 1), x, ""), kn_type(m->e, m->d, m->w), "");
 }
 
+/* The first way of a branch is hardly ever gone: what stands in registers stays there on the other. */
+static void seldom(kn_emit *e, kn_ll branch)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->c);
+    LLVMMetadataRef weights[] = {LLVMMDStringInContext2(e->c, "branch_weights", 14), LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
+                                 LLVMValueAsMetadata(LLVMConstInt(i32, 1 << 20, false))};
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->c, "prof", 4), LLVMMetadataAsValue(e->c, LLVMMDNodeInContext2(e->c, weights, 3)));
+}
+
 /* y, but where a lane is `far` what the function in the table gives. */
 static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
 {
@@ -61,7 +70,7 @@ static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
     kn_ll bits = LLVMBuildBitCast(m->ir, far, LLVMIntTypeInContext(e->c, m->w), "");
     kn_ll any = LLVMBuildICmp(m->ir, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
     kn_bb before = kn_here(e), yes = kn_block_new(e), after = kn_block_new(e);
-    LLVMBuildCondBr(m->ir, any, yes, after);
+    seldom(e, LLVMBuildCondBr(m->ir, any, yes, after));
     kn_enter(e, yes);
     kn_ll called = kn_emit_call(e, op, m->d, m->w, &x, 1);
     kn_bb end = kn_here(e);

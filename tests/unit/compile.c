@@ -88,6 +88,28 @@ static void functions_in_place(void **state)
     }
 }
 
+/* sin has a rare way through a call, which keeps no vector: the constants of the other way are set before the loop all the same. */
+static void constants_before_the_loop(void **state)
+{
+    static const char text[] = "{ lambda ; a:f32[4096]. let b:f32[4096] = sin a in (b,) }";
+    kiln_ctx *ctx = *state;
+    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+    kiln_prog *p;
+    char *code;
+    size_t n;
+    o.target = "x86-64-v4";
+    o.tier = 2;
+    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "t.jaxpr", &p));
+    assert_ok(ctx, kn_compile_stage(ctx, p, &o, "asm", &code, &n));
+    const char *sine = strstr(code, "vcvtps2pd"); /* the loop's first conversion */
+    assert_non_null(sine);
+    int before = 0;
+    for (const char *at = code; (at = strstr(at, "vbroadcasts")) && at < sine; at++) before++;
+    assert_true(before >= 10);
+    kiln_text_free(ctx, code, n);
+    kiln_prog_release(p);
+}
+
 /* Tangents of integers have the type float0, which has no elements to compute with. */
 static void refuses_types(void **state)
 {
@@ -203,6 +225,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stages, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(counters, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(functions_in_place, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(constants_before_the_loop, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(refuses_types, test_setup, test_teardown),
         cmocka_unit_test(dumps),
         cmocka_unit_test(dumps_that_fail),
