@@ -159,6 +159,7 @@ kiln_status kn_sample_program(kiln_ctx *ctx, const kn_prim *prim, const kn_sampl
     if (!prim->sample) return kn_fail(ctx, KILN_UNSUPPORTED, "%s has no sample rule", prim->name);
     kn_sample s = {.ctx = ctx, .prim = prim, .state = opts->seed, .length = opts->length, .dtypes = opts->dtypes};
     for (const char *c = prim->name; *c; c++) s.state = s.state * 31 + (unsigned char)*c;
+    s.state = s.state * 31 + (uint64_t)opts->length; /* other programs at other lengths */
     if (!s.dtypes) s.dtypes = 1u << KILN_F32 | 1u << KILN_F64 | 1u << KILN_I32 | 1u << KILN_I64 | 1u << KILN_BOOL;
     kn_prog *p;
     KILN_TRY(kn_prog_new(ctx, NULL, &p));
