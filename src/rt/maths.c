@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mathematical functions of our own, on as many lanes as a vector register holds, and on one: maths/lanes.h. */
+/* Mathematical functions of our own, on as many lanes as a vector register holds, and on one: maths/lanes.h.
+ * Here for x86-64-v2 and aarch64. */
 #include "rt/maths.h"
 
 #include <stdint.h>
@@ -28,52 +29,6 @@
 #define REAL_BITS 32
 #define LANES 4
 #define ISA 2
-#include "rt/maths/lanes.h"
-
-#define FORM f64_x1_v3
-#define REAL_BITS 64
-#define LANES 1
-#define ISA 3
-#include "rt/maths/lanes.h"
-#define FORM f64_x2_v3
-#define REAL_BITS 64
-#define LANES 2
-#define ISA 3
-#include "rt/maths/lanes.h"
-#define FORM f64_x4_v3
-#define REAL_BITS 64
-#define LANES 4
-#define ISA 3
-#include "rt/maths/lanes.h"
-#define FORM f32_x1_v3
-#define WIDER f64_x1_v3
-#define REAL_BITS 32
-#define LANES 1
-#define ISA 3
-#include "rt/maths/lanes.h"
-#define FORM f32_x4_v3
-#define WIDER f64_x4_v3
-#define REAL_BITS 32
-#define LANES 4
-#define ISA 3
-#include "rt/maths/lanes.h"
-#define FORM f32_x8_v3
-#define WIDER f64_x4_v3
-#define REAL_BITS 32
-#define LANES 8
-#define ISA 3
-#include "rt/maths/lanes.h"
-
-#define FORM f64_x8_v4
-#define REAL_BITS 64
-#define LANES 8
-#define ISA 4
-#include "rt/maths/lanes.h"
-#define FORM f32_x16_v4
-#define WIDER f64_x8_v4
-#define REAL_BITS 32
-#define LANES 16
-#define ISA 4
 #include "rt/maths/lanes.h"
 
 #else
