@@ -37,6 +37,7 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
 const char *bench_kiln(const bench *b);   /* path of the command `kiln` */
 const char *bench_folder(const bench *b); /* benchmarks/ of the source tree */
 bool bench_wants_peers(const bench *b);
+int bench_threads(const bench *b); /* of every side */
 const bench_case *bench_running(const bench *b);
 
 /* ---- values: false when they differ, said on standard error; the case is then marked failed and must not time ---- */
