@@ -499,11 +499,14 @@ static kiln_status definition(parser *p, kn_lblock *b)
         KILN_TRY(expect(p, ","));
         KILN_TRY(slot(p, &in.slot2));
     } else if (p->t.kind == WORD && q < p->end && *q == '[') {
-        bool behind;
+        bool behind, ahead = false;
+        uint64_t away = 0;
         in.op = KN_L_LOAD;
         KILN_TRY(element(p, b, &in));
         KILN_TRY(accept(p, "behind", &behind));
-        if (behind) KILN_TRY(small(p, "a number of elements", &in.index));
+        if (!behind) KILN_TRY(accept(p, "ahead", &ahead));
+        if (behind || ahead) KILN_TRY(integer(p, INT32_MAX, "a number of elements", &away));
+        in.index = (uint32_t)(ahead ? -away : away);
     } else {
         KILN_TRY(operation(p, b, &in));
     }
