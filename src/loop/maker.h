@@ -182,6 +182,8 @@ kn_lv fold_sure(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b, kn_sure *su
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
+/* The line so many elements on is fetched; 0: none. */
+void lv_store_ahead(maker *m, uint32_t slot, kn_lv index, kn_lv value, uint32_t ahead);
 /* A store among others that walks through memory far away: lines are fetched ahead, since stores retire in order. */
 void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 /* Does d stand for a size that is given when the program runs? */
