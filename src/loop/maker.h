@@ -335,6 +335,8 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 
 /* replace.c: another value in a block and inside it. */
 void replace_value(kn_loops *l, kn_lblock *b, kn_lv old, kn_lv new);
+/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
+void share_scratch(maker *m);
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);
 /* flatten.c: rows that are no multiple of a vector are walked through as one. */
@@ -345,7 +347,5 @@ void prune_loops(maker *m);
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_lines(maker *m);
-/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
-void share_scratch(maker *m);
 
 #endif
