@@ -2,7 +2,7 @@
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, roll.c lets them run along what is turned, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
- * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
+ * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c (trips.c, keep.c) then makes one loop of neighbours over the same rows,
  * prune.c drops what nobody uses, flatten.c one loop of two over short rows, forward.c carries what the next trip would load, fetch.c has rows
  * fetched that are read backwards. */
 #ifndef KN_LOOP_MAKER_H
