@@ -345,5 +345,7 @@ void prune_loops(maker *m);
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_lines(maker *m);
+/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
+void share_scratch(maker *m);
 
 #endif
