@@ -201,6 +201,7 @@ static bool joins(maker *m, frame *f, const kn_eqn *e, uint32_t result, const ro
 {
     kiln_type t = f->j->vars[e->out[result]].type, u = f->j->vars[f->j->eqns[roots[0].pos].out[roots[0].result]].type;
     if (t.rank != u.rank || (t.rank && memcmp(t.dims, u.dims, t.rank * sizeof *t.dims) != 0) || m->o.no_fusion) return false;
+    if (many_parts(e) || many_parts(&f->j->eqns[roots[0].pos])) return false;
     if (f->plan[e->out[result]].moved != f->plan[f->j->eqns[roots[0].pos].out[roots[0].result]].moved) return false;
     for (uint32_t k = 0; k < n; k++)
         if (!same_index_only(m, f, e->out[result], f->j->eqns[roots[k].pos].out[roots[k].result])) return false;

@@ -303,6 +303,7 @@ bool row_is_written(const frame *f, uint32_t update);
 void update_starts(maker *m, frame *f, const kn_eqn *e, kiln_type x, kiln_type u, kn_lv *at);
 
 /* May `var`, made at `pos`, be stored over its guard? Everything at positions pos..end reads the guard at its own index only. */
+bool many_parts(const kn_eqn *e); /* a concatenation that is stored part by part */
 bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t n);
 void emit_reduce(maker *m, frame *f, const kn_eqn *e);
 bool divides_index(const frame *f, const kn_eqn *e); /* of a reduction: are steps divided into several indices? */

@@ -5,6 +5,7 @@
  * the border, which alone tests it: all vectors then start at multiples of their width, and a store and the loads that follow
  * it meet as wholes. */
 #include "loop/maker.h"
+#include "prims.gen.h"
 
 #include <stdlib.h>
 
@@ -295,6 +296,41 @@ bool may_overwrite(maker *m, frame *f, uint32_t var, const root *roots, uint32_t
     return true;
 }
 
+bool many_parts(const kn_eqn *e) { return e->prim == &kn_prim_concatenate && e->nin > MOST_CUTS; }
+
+typedef struct part {
+    const stored *s;
+    place *from;
+    uint32_t dimension;
+    int64_t start; /* along it */
+} part;
+
+static void part_body(maker *m, void *ud, const kn_lv *ix)
+{
+    const part *p = ud;
+    kn_lv v[2], at[MAX_RANK];
+    element_parts(m, p->from, ix, v);
+    memcpy(at, ix, p->s->rank * sizeof *at);
+    at[p->dimension] = lv_add(m, ix[p->dimension], lv_int(m, p->start));
+    if (m->status == KILN_OK) store_element(m, p->s->lazy[0], p->s->slots[0], at, v);
+}
+
+/* An array of more parts than a nest is cut into: each part goes to its place in a nest of its own, so that no element asks which one it is in. */
+static void store_parts(maker *m, frame *f, const kn_eqn *e, const stored *s)
+{
+    uint32_t nests = m->l->nests;
+    part p = {.s = s, .dimension = (uint32_t)kn_param_of(e, "dimension")->i};
+    m->scope = e->scope;
+    m->loc = e->loc;
+    for (uint32_t i = 0; i < e->nin && m->status == KILN_OK; i++) {
+        kiln_type t = kn_type_of(f->j, e->in[i]);
+        p.from = place_of_atom(m, f, e->in[i]);
+        if (m->status == KILN_OK) make_nest(m, s->rank, t.dims, true, part_body, &p);
+        p.start += t.dims[p.dimension];
+    }
+    m->l->nests = nests + 1;
+}
+
 /* The scalar that decides which case all of the values are, or 0. */
 static kn_lv common_choice(maker *m, frame *f, const root *roots, uint32_t n)
 {
@@ -398,7 +434,9 @@ void emit_stored(maker *m, frame *f, const root *roots, uint32_t n)
     kn_lv which = common_choice(m, f, roots, n);
     const int64_t *dims = s.flat ? &size : t.dims;
     uint32_t rank = s.flat ? 1 : t.rank;
-    if (which && m->l->inst.v[which].op != KN_L_CONST) store_chosen(m, which, rank, dims, &s);
+    const kn_eqn *first = &f->j->eqns[roots[0].pos];
+    if (n == 1 && !s.nrows && many_parts(first)) store_parts(m, f, first, &s);
+    else if (which && m->l->inst.v[which].op != KN_L_CONST) store_chosen(m, which, rank, dims, &s);
     else make_nest(m, rank, dims, true, store_body, &s);
     put_stored(m, f, &s);
 }

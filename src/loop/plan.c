@@ -79,7 +79,7 @@ static void forward(maker *m, frame *f, bool again)
                 find_roll(m, f, e);
                 if (v->rolled) cost = operand_cost(f, v->rolled - 1);
                 v->cost = cost;
-                bool store = v->must_store || v->asked || (v->row && cost > 0) || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK || (again && v->dear && cost > (float)CHEAP);
+                bool store = v->must_store || v->asked || (v->row && cost > 0) || many_parts(e) || m->o.no_fusion || cost > (float)LARGEST_KERNEL || t.rank > MAX_RANK || (again && v->dear && cost > (float)CHEAP);
                 if (v->kind == PLACE_LAZY && store) v->kind = PLACE_MEMORY;
                 if (v->kind != PLACE_LAZY) v->cost = 0;
             } else {
