@@ -66,15 +66,15 @@ static void check_beside(kiln_ctx *ctx, const char *text, uint32_t infinite)
     kiln_prog_release(p);
 }
 
-/* A stage of a program compiled at level 2 for vectors of 512 bits, as text to be freed. */
-static char *stage_beside(kiln_ctx *ctx, const char *text, const char *stage)
+/* A stage of a program compiled for vectors of 512 bits, as text to be freed. */
+static inline char *stage_beside(kiln_ctx *ctx, const char *text, const char *stage)
 {
     kiln_prog *p;
     char *made;
     size_t n;
     kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
     o.vector_bits = 512;
-    o.tier = 2;
+    o.target = "x86-64-v4";
     assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "beside", &p));
     assert_ok(ctx, kn_compile_stage(ctx, p, &o, stage, &made, &n));
     char *copy = strdup(made);
@@ -83,5 +83,7 @@ static char *stage_beside(kiln_ctx *ctx, const char *text, const char *stage)
     kiln_prog_release(p);
     return copy;
 }
+
+static inline char *loops_beside(kiln_ctx *ctx, const char *text) { return stage_beside(ctx, text, "loops"); }
 
 #endif

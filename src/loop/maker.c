@@ -5,6 +5,8 @@
 
 #include "rt/reduce.h"
 
+#include <math.h>
+
 static bool failed(const maker *m) { return m->status != KILN_OK; }
 
 void fail_sized(maker *m, const kn_eqn *e, const char *why)
@@ -385,10 +387,22 @@ static void note_width(maker *m, kiln_dtype d)
     if (bits > m->widest) m->widest = bits;
 }
 
+/* The element of a constant, as an immediate: 0 where it is not known, or a NaN, whose bits an immediate does not keep. */
+static kn_lv immediate(maker *m, const kn_slot *s, kn_lv index)
+{
+    const kiln_array *a = s->kind == KN_SLOT_CONST ? m->prog->main->consts[s->index] : NULL;
+    int64_t k;
+    if (!a || a->type.dtype != s->dtype || !lv_known(m, index, &k) || k < 0 || k >= s->elements) return 0;
+    kn_scalar x = kn_scalar_load(s->dtype, kiln_array_read(a), k);
+    return kiln_dtype_kind(s->dtype) == 'f' && isnan(x.f) ? 0 : lv_const(m, s->dtype, x);
+}
+
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index)
 {
     if (failed(m)) return 0;
     const kn_slot *s = &m->l->slots.v[slot];
+    kn_lv known = immediate(m, s, index);
+    if (known || failed(m)) return known;
     bool fixed = s->kind == KN_SLOT_CONST || (s->kind == KN_SLOT_INPUT && !(m->o.donated && m->o.donated[s->index]));
     kn_linst i = {.op = KN_L_LOAD, .dtype = s->dtype, .slot = slot, .a = index, .index = fixed ? 0 : (uint32_t)m->epoch};
     uint64_t h = inst_hash(&i, i.index);

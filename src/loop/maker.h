@@ -2,7 +2,7 @@
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, roll.c lets them run along what is turned, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
- * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
+ * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c (trips.c, keep.c) then makes one loop of neighbours over the same rows,
  * prune.c drops what nobody uses, flatten.c one loop of two over short rows, forward.c carries what the next trip would load, fetch.c has rows
  * fetched that are read backwards. */
 #ifndef KN_LOOP_MAKER_H
@@ -335,6 +335,8 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 
 /* replace.c: another value in a block and inside it. */
 void replace_value(kn_loops *l, kn_lblock *b, kn_lv old, kn_lv new);
+/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
+void share_scratch(maker *m);
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);
 /* flatten.c: rows that are no multiple of a vector are walked through as one. */
@@ -345,7 +347,5 @@ void prune_loops(maker *m);
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_lines(maker *m);
-/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
-void share_scratch(maker *m);
 
 #endif
