@@ -423,21 +423,24 @@ static int64_t units_of(const splitter *s, const kn_lregion *r)
     return n < 0 ? 0 : (n + w - 1) / w;
 }
 
-/* Is there a loop inside that does most of the work in more pieces, and pays too? */
-static bool better_inside(splitter *s, const kn_lblock *b, double whole, int64_t units, const kn_around *up)
+/* The work of the loops inside that come in more pieces than `units`, and pay each on its own. */
+static double work_in_more(splitter *s, const kn_lblock *b, int64_t units, const kn_around *up)
 {
+    double work = 0;
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = inst(s, b->inst.v[i]);
         if (in->op != KN_L_LOOP || in->region->init.n) continue;
         double cost = cost_of(s, in, 0, up);
-        if (cost < s->least || cost < whole * 0.8) continue;
-        if (units_of(s, in->region) > units && independent(s, in)) return true;
-        kn_around inside;
-        kn_loops_trips(s->l, in->region, up, &inside);
-        int64_t trips = trips_of(s, in->region);
-        if (in->region->width <= 1 && better_inside(s, &in->region->blocks[0], cost / (double)(trips > 0 ? trips : 1), units, &inside)) return true;
+        if (cost < s->least) continue;
+        if (units_of(s, in->region) > units && independent(s, in)) {
+            work += cost;
+        } else if (in->region->width <= 1) {
+            kn_around inside;
+            double trips = kn_loops_trips(s->l, in->region, up, &inside);
+            work += trips * work_in_more(s, &in->region->blocks[0], units, &inside);
+        }
     }
-    return false;
+    return work;
 }
 
 /* Gives each thread what the loop last looked at needs of its own, and what `more` says (may be NULL). */
@@ -545,8 +548,8 @@ static void try_loop(splitter *s, kn_lv v, double cost, const kn_around *up, kn_
     kn_lregion *r = in->region;
     int64_t units = units_of(s, r), trips = trips_of(s, r);
     kn_around inside;
-    kn_loops_trips(s->l, r, up, &inside);
-    bool few = units < ENOUGH && r->width <= 1 && better_inside(s, &r->blocks[0], cost / (double)(trips > 0 ? trips : 1), units, &inside);
+    double times = kn_loops_trips(s->l, r, up, &inside);
+    bool few = units < ENOUGH && r->width <= 1 && times * work_in_more(s, &r->blocks[0], units, &inside) >= cost * 0.8;
     if (units < 2 || few || !independent(s, in)) {
         if (r->width <= 1) walk(s, &r->blocks[0], &inside);
         return;

@@ -146,7 +146,8 @@ static void choose(tiles *t)
     t->rows_packed = !open && !open_rows && panels >= LEAST_PANELS && k > SPREAD_BYTES / bytes / rows && (t->along_k || is_dense(p, t->u, t->rows));
     t->most_k = t->split ? KN_DOT_BLOCK : k;
     t->chunk = rows;
-    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && t->most_k > CHUNK_BYTES / bytes / t->chunk)
+    bool again = t->packed || panels >= LEAST_PANELS; /* are rows, or the copy of a panel, used again within the chunk? */
+    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && (!again || t->most_k > CHUNK_BYTES / bytes / t->chunk))
         t->chunk /= 2;
     t->rows_packed = t->rows_packed && t->most_k <= MOST_ROW_BYTES / bytes / t->chunk;
 }

@@ -86,8 +86,18 @@ static void fetched(void **state)
     assert_false(loops_have(*state, 520, 300, 200, false, " ahead "));
 }
 
-/* Two chunks, one block after the other in each: threads share the panels. */
-static void shared(void **state) { assert_true(loops_have(*state, 1024, 1024, 1024, false, " in 0 .. 32 split ")); }
+/* Two chunks, one block after the other in each: threads share the panels, also where two products are made chunk by chunk. Where there is one panel
+ * alone, they share the rows. */
+static void shared(void **state)
+{
+    assert_true(loops_have(*state, 1024, 1024, 1024, false, " in 0 .. 32 split "));
+    assert_true(loops_have(*state, 1024, 1024, 10, false, " in 0 .. 16 split "));
+    char *loops = stage_beside(*state, "{ lambda ; x:f32[1024,512] w:f32[512,512] u:f32[512,512]. let y:f32[1024,512] = " DOT("(([1], [0]), ([], []))") " x w "
+                                       "z:f32[1024,512] = " DOT("(([1], [0]), ([], []))") " y u in (z,) }", "loops");
+    const char *first = strstr(loops, " in 0 .. 16 split ");
+    assert_true(first && strstr(first + 1, " in 0 .. 16 split "));
+    free(loops);
+}
 
 int main(void)
 {
