@@ -112,9 +112,11 @@ static void scatter(kn_emit *e, const kn_linst *in, kn_ll x)
     kn_intrinsic(e, "llvm.masked.scatter", overload, 2, args, 4);
 }
 
-/* index = min(max(lin, lo), hi) + more, lin rising by one from lane to lane; either border may be missing. */
+/* index = min(max(lin, lo), hi) + more.., lin rising by one from lane to lane; either border may be missing. */
 typedef struct clamped {
-    kn_lv lin, more, lo, hi; /* 0: none */
+    kn_lv lin, lo, hi;  /* 0: none */
+    kn_lv more[4];      /* the same in all lanes */
+    unsigned n;
 } clamped;
 
 static const kn_linst *index_op(const kn_emit *e, kn_lv v, kn_sop op)
@@ -128,10 +130,14 @@ static bool rises(const kn_emit *e, kn_lv v) { return kn_in_lanes(e, v) && e->va
 
 static bool find_clamped(const kn_emit *e, kn_lv v, clamped *c)
 {
-    const kn_linst *sum = index_op(e, v, KN_S_add), *in;
+    const kn_linst *sum, *in;
     *c = (clamped){.lin = v};
-    if (sum && !kn_in_lanes(e, sum->b)) c->more = sum->b, c->lin = sum->a;
-    else if (sum && !kn_in_lanes(e, sum->a)) c->more = sum->a, c->lin = sum->b;
+    for (; c->n < sizeof c->more / sizeof *c->more && (sum = index_op(e, c->lin, KN_S_add)); c->n++) {
+        bool same = !kn_in_lanes(e, sum->b);
+        if (!same && kn_in_lanes(e, sum->a)) break;
+        c->more[c->n] = same ? sum->b : sum->a;
+        c->lin = same ? sum->a : sum->b;
+    }
     if ((in = index_op(e, c->lin, KN_S_min)) && is_border(e, in->b)) c->hi = in->b, c->lin = in->a;
     if ((in = index_op(e, c->lin, KN_S_max)) && is_border(e, in->b)) c->lo = in->b, c->lin = in->a;
     return (c->lo || c->hi) && rises(e, c->lin);
@@ -152,8 +158,12 @@ static kn_ll lanes_that(kn_emit *e, LLVMIntPredicate p, kn_lv lin, kn_lv border)
 
 static kn_ll load_clamped_near(kn_emit *e, const kn_linst *in, const clamped *c)
 {
-    int64_t more = 0, lo = INT64_MIN, hi = INT64_MAX;
-    if ((c->more && !kn_const_index(e, c->more, &more)) || e->val[c->lin].base) return NULL;
+    int64_t more = 0, one, lo = INT64_MIN, hi = INT64_MAX;
+    for (unsigned k = 0; k < c->n; k++) {
+        if (!kn_const_index(e, c->more[k], &one)) return NULL;
+        more += one;
+    }
+    if (e->val[c->lin].base) return NULL;
     if (c->lo) kn_const_index(e, c->lo, &lo);
     if (c->hi) kn_const_index(e, c->hi, &hi);
     return kn_emit_neighbours(e, in, &e->val[c->lin], more, lo, hi);
@@ -161,10 +171,11 @@ static kn_ll load_clamped_near(kn_emit *e, const kn_linst *in, const clamped *c)
 
 static kn_ll load_clamped(kn_emit *e, const kn_linst *in, const clamped *c)
 {
-    kn_ll more = c->more ? kn_scalar_of(e, c->more) : kn_int(e, 64, 0), mask = e->mask, rest = NULL;
+    kn_ll more = kn_int(e, 64, 0), mask = e->mask, rest = NULL;
     LLVMTypeRef one = kn_memory_type(e, in->dtype, 0), t = kn_memory_type(e, in->dtype, e->w);
     kn_ll near = load_clamped_near(e, in, c);
     if (near) return near;
+    for (unsigned k = 0; k < c->n; k++) more = LLVMBuildAdd(e->b, more, kn_scalar_of(e, c->more[k]), "");
     if (c->lo) {
         kn_ll inside = lanes_that(e, LLVMIntSGE, c->lin, c->lo);
         rest = border_element(e, in, c->lo, more);

@@ -5,6 +5,8 @@
 
 #include "rt/reduce.h"
 
+#include <math.h>
+
 static bool failed(const maker *m) { return m->status != KILN_OK; }
 
 void fail_sized(maker *m, const kn_eqn *e, const char *why)
@@ -385,10 +387,22 @@ static void note_width(maker *m, kiln_dtype d)
     if (bits > m->widest) m->widest = bits;
 }
 
+/* The element of a constant, as an immediate: 0 where it is not known, or a NaN, whose bits an immediate does not keep. */
+static kn_lv immediate(maker *m, const kn_slot *s, kn_lv index)
+{
+    const kiln_array *a = s->kind == KN_SLOT_CONST ? m->prog->main->consts[s->index] : NULL;
+    int64_t k;
+    if (!a || a->type.dtype != s->dtype || !lv_known(m, index, &k) || k < 0 || k >= s->elements) return 0;
+    kn_scalar x = kn_scalar_load(s->dtype, kiln_array_read(a), k);
+    return kiln_dtype_kind(s->dtype) == 'f' && isnan(x.f) ? 0 : lv_const(m, s->dtype, x);
+}
+
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index)
 {
     if (failed(m)) return 0;
     const kn_slot *s = &m->l->slots.v[slot];
+    kn_lv known = immediate(m, s, index);
+    if (known || failed(m)) return known;
     bool fixed = s->kind == KN_SLOT_CONST || (s->kind == KN_SLOT_INPUT && !(m->o.donated && m->o.donated[s->index]));
     kn_linst i = {.op = KN_L_LOAD, .dtype = s->dtype, .slot = slot, .a = index, .index = fixed ? 0 : (uint32_t)m->epoch};
     uint64_t h = inst_hash(&i, i.index);
@@ -415,10 +429,12 @@ kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2)
     return n;
 }
 
-void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
+void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value) { lv_store_ahead(m, slot, index, value, 0); }
+
+void lv_store_ahead(maker *m, uint32_t slot, kn_lv index, kn_lv value, uint32_t ahead)
 {
     if (failed(m)) return;
-    kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value};
+    kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value, .index = ahead};
     note_width(m, i.dtype);
     add_plain(m, i);
 }
@@ -431,10 +447,7 @@ void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value)
     const kn_slot *s = &m->l->slots.v[slot];
     uint32_t bytes = (uint32_t)kiln_dtype_bytes(s->dtype);
     bool far = s->elements > FAR_BYTES / (int64_t)bytes;
-    kn_linst i = {.op = KN_L_STORE, .dtype = s->dtype, .slot = slot, .a = index, .b = value};
-    if (far) i.index = VECTORS_AHEAD * (m->o.vector_bits / 8) / bytes;
-    note_width(m, i.dtype);
-    add_plain(m, i);
+    lv_store_ahead(m, slot, index, value, far ? VECTORS_AHEAD * (m->o.vector_bits / 8) / bytes : 0);
 }
 
 void add_plain(maker *m, kn_linst i)

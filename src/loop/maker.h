@@ -2,7 +2,7 @@
 /* Inside of kn_loops_make. The main path reads top to bottom: make.c walks equations, plan.c has said for each value whether
  * it lives in registers, in memory, or nowhere (it is computed where it is read), place.c fetches elements, nest.c makes the
  * loops over one stored value or several, roll.c lets them run along what is turned, row.c lets them write rows of arrays, reduce.c cumulate.c dot.c tile.c epilogue.c conv.c update.c scatter.c control.c sort.c the loops of their own
- * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c then makes one loop of neighbours over the same rows,
+ * kind, call.c the calls of routines on whole arrays; copies.c keeps account of copies; merge.c (trips.c, keep.c) then makes one loop of neighbours over the same rows,
  * prune.c drops what nobody uses, flatten.c one loop of two over short rows, forward.c carries what the next trip would load, fetch.c has rows
  * fetched that are read backwards. */
 #ifndef KN_LOOP_MAKER_H
@@ -182,6 +182,8 @@ kn_lv fold_sure(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b, kn_sure *su
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
+/* The line so many elements on is fetched; 0: none. */
+void lv_store_ahead(maker *m, uint32_t slot, kn_lv index, kn_lv value, uint32_t ahead);
 /* A store among others that walks through memory far away: lines are fetched ahead, since stores retire in order. */
 void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 /* Does d stand for a size that is given when the program runs? */

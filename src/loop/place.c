@@ -96,6 +96,37 @@ static void spill(maker *m, place *p)
     }
 }
 
+/* The nest is cut where the index, base + offset, reaches `at`. */
+static void cut_at(maker *m, value_facts f, int64_t at)
+{
+    for (uint32_t d = 0; d < MAX_RANK; d++) {
+        cut_list *c = &m->cuts[d];
+        if (f.base && f.base == m->turns[d].from) m->turns[d].by = TURN_NONE;
+        if (!c->iv || f.base != c->iv) continue;
+        int64_t border = at - f.offset;
+        bool known = false;
+        for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == border;
+        if (known) continue;
+        if (c->n == MOST_CUTS || open_size(m, border)) c->many = true;
+        else c->at[c->n++] = border;
+    }
+}
+
+/* Numbers that a counter of few trips goes through are mostly indices: each trip is made by itself, and what depends on them is known. */
+static void cut_between(maker *m, const place *p, const kn_lv *ix)
+{
+    int64_t n = kiln_type_size(p->type);
+    if (kiln_dtype_kind(p->type.dtype) != 'i') return;
+    for (int64_t k = 0; k < n; k++)
+        if (m->l->inst.v[p->regs[k]].op != KN_L_CONST) return;
+    for (uint32_t d = 0; d < p->type.rank; d++) {
+        const value_facts f = m->facts.v[ix[d]];
+        int64_t trips;
+        if (__builtin_sub_overflow(f.hi, f.lo, &trips) || trips >= CHAIN) continue;
+        for (int64_t at = f.lo + 1; at <= f.hi; at++) cut_at(m, f, at);
+    }
+}
+
 static kn_lv register_element(maker *m, place *p, const kn_lv *ix)
 {
     int64_t n = kiln_type_size(p->type), known;
@@ -106,6 +137,7 @@ static kn_lv register_element(maker *m, place *p, const kn_lv *ix)
         if (known < 0 || known >= n) known = known < 0 ? 0 : n - 1; /* a lane that a guard switches off */
         return p->regs[known];
     }
+    if (m->probing) cut_between(m, p, ix);
     if (n <= CHAIN && !m->probing) {
         kn_lv v = p->regs[n - 1];
         for (int64_t k = n - 1; k-- > 0;)
@@ -262,18 +294,7 @@ static int rule_below(kn_element *e, kn_lv ix, int64_t at)
     const value_facts f = m->facts.v[ix];
     if (kn_size_less(f.hi, at)) return -1;
     if (kn_size_at_most(at, f.lo)) return 1;
-    if (m->probing)
-        for (uint32_t d = 0; d < MAX_RANK; d++) {
-            cut_list *c = &m->cuts[d];
-            if (f.base && f.base == m->turns[d].from) m->turns[d].by = TURN_NONE;
-            if (!c->iv || f.base != c->iv) continue;
-            int64_t border = at - f.offset;
-            bool known = false;
-            for (uint32_t k = 0; k < c->n; k++) known = known || c->at[k] == border;
-            if (known) continue;
-            if (c->n == MOST_CUTS || open_size(m, border)) c->many = true;
-            else c->at[c->n++] = border;
-        }
+    if (m->probing) cut_at(m, f, at);
     return 0;
 }
 

@@ -56,9 +56,26 @@ static kn_lv reduce_t(maker *m, const reduction *r, kn_lv *ix)
     return close_lanes(m, s, v, 0, r->acc);
 }
 
+/* Few steps of O that cost little: no loop, and what their indices decide is known. */
+static bool written_out(maker *m, const reduction *r, kn_lv lo, kn_lv hi, int64_t *from, int64_t *to)
+{
+    enum { FEW_STEPS = 4, LITTLE = 16 };
+    const kn_atom x = r->e->in[0];
+    bool little = kn_is_literal(x) || r->x->kind != PLACE_LAZY || r->f->plan[x].cost <= (float)LITTLE;
+    return little && !r->order.has_t && lv_known(m, lo, from) && lv_known(m, hi, to) && *to - *from <= FEW_STEPS;
+}
+
 /* Steps lo..hi of O, one after the other. */
 static kn_lv chain(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi, int64_t bound, kn_lv start)
 {
+    int64_t from, to;
+    if (written_out(m, r, lo, hi, &from, &to)) {
+        for (int64_t k = from; k < to; k++) {
+            place_step(m, r, KN_AXIS_O, lv_int(m, k), ix);
+            start = accumulate(m, r, start, element(m, r, ix));
+        }
+        return start;
+    }
     kn_lv s, step = open_loop_between(m, lo, hi, 0, bound, 0, &s);
     kn_lv acc = add_carry(m, s, start);
     place_step(m, r, KN_AXIS_O, step, ix);
