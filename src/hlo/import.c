@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "array/size.h"
 #include "rt/scalar.h"
 
 /* ---- errors ---- */
@@ -46,10 +47,31 @@ kiln_status kn_hcount(kn_himport *h, const kn_mop *o, uint32_t nin, uint32_t nou
     return KILN_OK;
 }
 
+kiln_status kn_hsize(kn_himport *h, const kn_mop *o, kiln_dtype d, int64_t size, kn_atom *out)
+{
+    if (kn_size_open(size)) return kn_heqn1(h, o, &kn_prim_dim_as_value, (kn_param[]){KN_INT(size), KN_DTYPE(d)}, NULL, 0, out);
+    return kn_hliteral(h, d, d == KILN_BOOL ? (kn_scalar){.b = size} : (kn_scalar){.i = size}, out);
+}
+
+/* A shape as an array of type t. */
+static kiln_status shape(kn_himport *h, const kn_mop *o, kiln_type t, const kn_mknown *numbers, kn_atom *out)
+{
+    kn_atom *parts = KN_NEWN(h->arena, kn_atom, numbers->n + 1);
+    KILN_TRY_MEM(h->ctx, parts);
+    for (uint32_t i = 0; i < numbers->n; i++) {
+        KILN_TRY(kn_hsize(h, o, t.dtype, numbers->v[i], &parts[i]));
+        KILN_TRY(kn_hreshape(h, o, parts[i], 1, (const int64_t[]){1}, &parts[i]));
+    }
+    KILN_TRY(kn_heqn1(h, o, &kn_prim_concatenate, &KN_INT(0), parts, numbers->n, out));
+    return kn_hreshape(h, o, *out, t.rank, t.dims, out);
+}
+
 kiln_status kn_hin(kn_himport *h, const kn_mop *o, uint32_t k, kn_atom *out)
 {
     if (k >= o->nin) return kn_hbad(h, o, "at least %u operands are needed, found %u", k + 1, o->nin);
     const kn_hvalue *v = &h->vals[o->in[k]];
+    const kn_mknown *numbers = v->kind == KN_H_NONE ? kn_hnumbers(h, o->in[k]) : NULL;
+    if (numbers) return shape(h, o, h->func->values[o->in[k]].type->type, numbers, out);
     if (v->kind != KN_H_ARRAY) return kn_hbad(h, o, "operand %u is no array", k);
     *out = v->atom;
     return KILN_OK;
@@ -297,6 +319,12 @@ const kiln_array *kn_hconstant(const kn_himport *h, kn_atom a)
 kiln_status kn_hoperand_ints(kn_himport *h, const kn_mop *o, uint32_t k, const int64_t **v, uint32_t *n)
 {
     kn_atom a;
+    const kn_mknown *known = k < o->nin ? kn_hnumbers(h, o->in[k]) : NULL;
+    if (known) {
+        *v = known->v;
+        *n = known->n;
+        return KILN_OK;
+    }
     KILN_TRY(kn_hin(h, o, k, &a));
     kiln_type t = kn_htype(h, a);
     int64_t size = kiln_type_size(t);

@@ -97,6 +97,7 @@ kiln_status kn_hconvert(kn_himport *h, const kn_mop *o, kn_atom x, kiln_dtype to
 kiln_status kn_htranspose(kn_himport *h, const kn_mop *o, kn_atom x, const int64_t *permutation, kn_atom *out);
 kiln_status kn_hreshape(kn_himport *h, const kn_mop *o, kn_atom x, uint32_t rank, const int64_t *dims, kn_atom *out);
 kiln_status kn_hliteral(kn_himport *h, kiln_dtype d, kn_scalar v, kn_atom *out);
+kiln_status kn_hsize(kn_himport *h, const kn_mop *o, kiln_dtype d, int64_t size, kn_atom *out); /* a size as a number */
 
 /* What the printer must know to write the same text: a constant stands here; the last equation's first value was this atom; the
  * body is finished. */
@@ -125,6 +126,20 @@ const kn_eqn *kn_hdefinition(const kn_himport *h, kn_atom a); /* the equation th
 /* Integers of an operand that must be constant. */
 kiln_status kn_hoperand_ints(kn_himport *h, const kn_mop *o, uint32_t k, const int64_t **v, uint32_t *n);
 
+/* ---- refine.c ---- */
+/* Gives every value a type without `?`, from the arguments of the entry on, whose open dimensions are n. */
+kiln_status kn_hrefine(kn_mmodule *m, const kn_mfunc *entry);
+/* The numbers of a value of the function, where sizes are open and they are known; else NULL. */
+static inline const kn_mknown *kn_hnumbers(const kn_himport *h, uint32_t value)
+{
+    const kn_mknown *v = h->func->known ? &h->func->known[value] : NULL;
+    return v && v->v ? v : NULL;
+}
+
+/* ---- import_linalg.c ---- */
+/* A list of a product, in the operation itself (pretty form) or inside of dot_dimension_numbers. */
+kiln_status kn_hdot_list(kn_himport *h, const kn_mop *o, const char *name, kn_param *out);
+
 /* ---- import_region.c ---- */
 
 /* The values that the regions of an operation use and do not define. */
@@ -136,12 +151,17 @@ kiln_status kn_hregion(kn_himport *h, const kn_mregion *region, const uint32_t *
 /* Imports a region's operations into the current body; its arguments have been set. The results are those of the terminator. */
 kiln_status kn_hinline(kn_himport *h, const kn_mregion *region, kn_hatoms *results);
 kiln_status kn_hflatten(kn_himport *h, const kn_hvalue *v, kn_hatoms *out); /* arrays of a value in order */
+kiln_status kn_hin_flat(kn_himport *h, const kn_mop *o, uint32_t k, kn_hatoms *out); /* those of operand k */
 /* The value of a type made of these atoms in order; *k counts on. */
 kiln_status kn_hunflatten(kn_himport *h, const kn_mtype *t, const kn_atom *atoms, uint32_t *k, kn_hvalue *out);
 /* Results of the operation, tuples included, from atoms in order. */
 kiln_status kn_hset_flat(kn_himport *h, const kn_mop *o, const kn_atom *atoms, uint32_t n);
 /* Does a body of two scalars apply one primitive to them? Gives it, or NULL; *swapped: the second argument comes first. */
 const kn_prim *kn_hcombiner(const kn_jaxpr *j, bool *swapped);
+
+/* ---- import_reduce.c ---- */
+/* The custom call @stablehlo.dynamic_reduce_window: windows, strides, dilations of base and window, and padding are operands. */
+kiln_status kn_hdynamic_window(kn_himport *h, const kn_mop *o, const kn_hcall_row *row);
 
 /* ---- import_log_sum.c ---- */
 /* Is the body of two complex scalars the log of the sum of their exponentials, as JAX writes it? */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions, calls, the entry of a module, names and places. */
+#include "array/size.h"
 #include "hlo/import.h"
 
 #include <stdio.h>
@@ -47,12 +48,31 @@ static kiln_status place(kn_himport *h, const kn_mop *o)
     return KILN_OK;
 }
 
+/* Sizes, and what follows from them for every n (refine.c), are not counted out again: scalars are made as what they are, and shapes, which
+ * operations take from refine.c, only where an operation uses one as an array (kn_hin). */
+static kiln_status size(kn_himport *h, const kn_mop *o, bool *done)
+{
+    const kn_mknown *v = kn_hnumbers(h, o->out);
+    kiln_type t;
+    kn_atom y;
+    *done = false;
+    if (!v || o->nout != 1 || kn_span_is(o->name, "stablehlo.constant")) return KILN_OK;
+    KILN_TRY(kn_hresult(h, o, 0, &t));
+    for (uint32_t i = 0; t.rank && i < v->n; i++) *done = *done || kn_size_open(v->v[i]);
+    if (t.rank) return KILN_OK;
+    *done = true;
+    KILN_TRY(kn_hsize(h, o, t.dtype, v->v[0], &y));
+    return kn_hset(h, o, 0, y);
+}
+
 kiln_status kn_himport_op(kn_himport *h, const kn_mop *o)
 {
     const kn_himporter *row = kn_himporter_find(o->name);
+    bool done;
     if (!row) return kn_hunknown(h, o);
     KILN_TRY(place(h, o));
-    return row->fn(h, o, row);
+    KILN_TRY(size(h, o, &done));
+    return done ? KILN_OK : row->fn(h, o, row);
 }
 
 /* ---- functions ---- */
@@ -175,7 +195,7 @@ kiln_status kn_hcall(kn_himport *h, const kn_mop *o, kn_span callee)
     KILN_TRY(find_callee(h, o, callee, &f));
     if (h->checks && kn_hregion_checks(&f->body)) return inlined(h, o, f);
     KILN_TRY(function(h, o, h->m->funcs.v[f->index], &body));
-    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hflatten(h, &h->vals[o->in[i]], &in));
+    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hin_flat(h, o, i, &in));
     kn_atom *out = KN_NEWN(h->arena, kn_atom, body->nout);
     kn_param params[16];
     const char *name = kn_arena_textn(h->arena, callee.s, callee.n);
@@ -308,6 +328,7 @@ kiln_status kn_hlo_parse_packed(kiln_ctx *ctx, const kn_packed *text, const char
     kiln_status s = kn_mlir_read(ctx, &arena, text, file, &m);
     if (s == KILN_OK) s = kn_hone_replica(m);
     if (s == KILN_OK) s = entry(m, &f);
+    if (s == KILN_OK) s = kn_hrefine(m, f);
     if (s == KILN_OK) s = kn_himport_function(m, f, NULL, out);
     kn_arena_fini(&arena);
     return s;

@@ -20,7 +20,7 @@ static kiln_status while_loop(kn_himport *h, const kn_mop *o, const kn_himporter
     uint32_t cond_consts = in.n;
     KILN_TRY(kn_hcapture_atoms(h, body_ids, n_body, &in));
     uint32_t consts = in.n;
-    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hflatten(h, &h->vals[o->in[i]], &in));
+    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hin_flat(h, o, i, &in));
     uint32_t n = in.n - consts;
     kn_atom *out = KN_NEWN(h->arena, kn_atom, n);
     KILN_TRY_MEM(h->ctx, out);
@@ -178,7 +178,7 @@ static kiln_status barrier(kn_himport *h, const kn_mop *o, const kn_himporter *r
 {
     kn_hatoms in = {0};
     (void)row;
-    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hflatten(h, &h->vals[o->in[i]], &in));
+    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hin_flat(h, o, i, &in));
     kn_atom *out = KN_NEWN(h->arena, kn_atom, in.n);
     KILN_TRY_MEM(h->ctx, out);
     if (in.n) KILN_TRY(kn_heqn(h, o, &kn_prim_optimization_barrier, NULL, in.v, in.n, out, in.n));

@@ -92,8 +92,7 @@ static kiln_status product(kn_himport *h, const kn_mop *o, kn_atom a, kn_atom b,
     return kn_hset(h, o, 0, y);
 }
 
-/* Lists of an attribute of the operation itself (pretty form) or inside of dot_dimension_numbers. */
-static kiln_status dot_list(kn_himport *h, const kn_mop *o, const char *pretty, const char *generic, kn_param *out)
+kiln_status kn_hdot_list(kn_himport *h, const kn_mop *o, const char *name, kn_param *out)
 {
     const kn_mattr *dims = kn_mop_attr(o, "dot_dimension_numbers");
     const int64_t *v;
@@ -101,8 +100,8 @@ static kiln_status dot_list(kn_himport *h, const kn_mop *o, const char *pretty, 
     if (dims) {
         kn_mattr dict;
         KILN_TRY(kn_mattr_body(h->m, dims, &dict));
-        KILN_TRY(kn_hfield_ints(h, &dict, generic, &v, &n));
-    } else KILN_TRY(kn_hints(h, o, pretty, &v, &n));
+        KILN_TRY(kn_hfield_ints(h, &dict, name, &v, &n));
+    } else KILN_TRY(kn_hints(h, o, name, &v, &n));
     *out = KN_INTS(n, v);
     return KILN_OK;
 }
@@ -115,10 +114,10 @@ static kiln_status dot_general(kn_himport *h, const kn_mop *o, const kn_himporte
     KILN_TRY(kn_hcount(h, o, 2, 1));
     KILN_TRY(kn_hin(h, o, 0, &a));
     KILN_TRY(kn_hin(h, o, 1, &b));
-    KILN_TRY(dot_list(h, o, "lhs_contracting_dimensions", "lhs_contracting_dimensions", &contract[0]));
-    KILN_TRY(dot_list(h, o, "rhs_contracting_dimensions", "rhs_contracting_dimensions", &contract[1]));
-    KILN_TRY(dot_list(h, o, "lhs_batching_dimensions", "lhs_batching_dimensions", &batch[0]));
-    KILN_TRY(dot_list(h, o, "rhs_batching_dimensions", "rhs_batching_dimensions", &batch[1]));
+    KILN_TRY(kn_hdot_list(h, o, "lhs_contracting_dimensions", &contract[0]));
+    KILN_TRY(kn_hdot_list(h, o, "rhs_contracting_dimensions", &contract[1]));
+    KILN_TRY(kn_hdot_list(h, o, "lhs_batching_dimensions", &batch[0]));
+    KILN_TRY(kn_hdot_list(h, o, "rhs_batching_dimensions", &batch[1]));
     return product(h, o, a, b, contract, batch);
 }
 

@@ -185,6 +185,7 @@ static const kn_hcall_row calls[] = {
     {"mhlo.tan", call_unary, &kn_prim_tan, NULL, NULL},
     {"mhlo.topk", call_top_k, NULL, NULL, NULL},
     {"shape_assertion", call_nothing, NULL, NULL, NULL},
+    {"stablehlo.dynamic_reduce_window", kn_hdynamic_window, NULL, NULL, NULL},
     {"stablehlo.dynamic_top_k", call_refused, NULL, "its k is an operand", "top_k with a fixed k"},
     {"xla.sdy.FuncResultSharding", call_identity, NULL, NULL, NULL},
     {"xla.sdy.GlobalToLocalShape", call_refused, NULL, sharded_reason, one_device},

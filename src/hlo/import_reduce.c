@@ -191,17 +191,10 @@ static kiln_status log_sum_window(kn_himport *h, const kn_mop *o, const kn_jaxpr
     return kn_heqn1(h, o, *made, (kn_param[]){KN_INT(axis), KN_BOOL(reverse)}, in, 1, y);
 }
 
-static kiln_status reduce_window(kn_himport *h, const kn_mop *o, const kn_himporter *row)
+/* in: what the body captures, n arrays, as many first values. */
+static kiln_status windows(kn_himport *h, const kn_mop *o, const kn_jaxpr *body, kn_hatoms in, uint32_t n, window w)
 {
-    const kn_jaxpr *body;
-    window w;
-    kn_hatoms in = {0};
-    (void)row;
-    KILN_TRY(body_with_captures(h, o, 0, &body, &in));
-    uint32_t consts = in.n, n = o->nin / 2;
-    KILN_TRY(operands_after(h, o, &in));
-    if (n == 0 || o->nin % 2) return kn_hbad(h, o, "arrays and as many first values are needed, found %u operands", o->nin);
-    KILN_TRY(read_window(h, o, kn_htype(h, in.v[consts]).rank, &w));
+    uint32_t consts = in.n - 2 * n;
     bool swapped;
     const kn_prim *combiner = consts == 0 && n == 1 ? kn_hcombiner(body, &swapped) : NULL, *made = NULL;
     kn_atom *out = KN_NEWN(h->arena, kn_atom, n);
@@ -216,6 +209,43 @@ static kiln_status reduce_window(kn_himport *h, const kn_mop *o, const kn_himpor
         KILN_TRY(kn_heqn(h, o, &kn_prim_reduce_window, params, in.v, in.n, out, n));
     }
     return set_all(h, o, out, n);
+}
+
+static kiln_status reduce_window(kn_himport *h, const kn_mop *o, const kn_himporter *row)
+{
+    const kn_jaxpr *body;
+    window w;
+    kn_hatoms in = {0};
+    (void)row;
+    KILN_TRY(body_with_captures(h, o, 0, &body, &in));
+    uint32_t consts = in.n, n = o->nin / 2;
+    KILN_TRY(operands_after(h, o, &in));
+    if (n == 0 || o->nin % 2) return kn_hbad(h, o, "arrays and as many first values are needed, found %u operands", o->nin);
+    KILN_TRY(read_window(h, o, kn_htype(h, in.v[consts]).rank, &w));
+    return windows(h, o, body, in, n, w);
+}
+
+kiln_status kn_hdynamic_window(kn_himport *h, const kn_mop *o, const kn_hcall_row *row)
+{
+    const kn_mattr *bodies = kn_mop_attr(o, "called_computations");
+    const kn_jaxpr *body;
+    window w;
+    kn_hatoms in = {0};
+    (void)row;
+    KILN_TRY(kn_hcount(h, o, 7, 1));
+    if (!bodies || bodies->kind != KN_MA_LIST || bodies->n != 1) return kn_hbad(h, o, "called_computations must name one function");
+    KILN_TRY(kn_hbody_named(h, o, bodies->items[0].text, &body));
+    for (uint32_t k = 0; k < 2; k++) KILN_TRY(kn_hin_flat(h, o, k, &in));
+    w.rank = kn_htype(h, in.v[0]).rank;
+    const int64_t **const to[] = {&w.size, &w.stride, &w.base, &w.dilation, &w.padding};
+    for (uint32_t k = 0; k < 5; k++) {
+        uint32_t n, need = k < 4 ? w.rank : 2 * w.rank;
+        KILN_TRY(kn_hoperand_ints(h, o, 2 + k, to[k], &n));
+        if (n != need) return kn_hbad(h, o, "operand %u holds %u numbers, %u are needed", 2 + k, n, need);
+    }
+    KILN_TRY_MEM(h->ctx, w.pairs = KN_NEWN(h->arena, kn_param, w.rank));
+    for (uint32_t d = 0; d < w.rank; d++) w.pairs[d] = KN_INTS(2, w.padding + 2 * d);
+    return windows(h, o, body, in, 1, w);
 }
 
 /* ---- select_and_scatter ---- */

@@ -36,6 +36,15 @@ kiln_status kn_hflatten(kn_himport *h, const kn_hvalue *v, kn_hatoms *out)
     return KILN_OK;
 }
 
+kiln_status kn_hin_flat(kn_himport *h, const kn_mop *o, uint32_t k, kn_hatoms *out)
+{
+    kn_atom a;
+    if (h->vals[o->in[k]].kind == KN_H_TUPLE) return kn_hflatten(h, &h->vals[o->in[k]], out);
+    KILN_TRY(kn_hin(h, o, k, &a));
+    KILN_TRY_MEM(h->ctx, kn_push(h->arena, out, a));
+    return KILN_OK;
+}
+
 kiln_status kn_hcapture_atoms(kn_himport *h, const uint32_t *ids, uint32_t n, kn_hatoms *out)
 {
     kn_hatoms all = {0};
@@ -129,7 +138,7 @@ kiln_status kn_hinline(kn_himport *h, const kn_mregion *region, kn_hatoms *resul
     for (; o && o->next; o = o->next) KILN_TRY(kn_himport_op(h, o));
     if (!o || (!kn_span_is(o->name, "stablehlo.return") && !kn_span_is(o->name, "func.return") && !kn_span_is(o->name, "mhlo.return")))
         return kn_source_fail(&h->m->src, o ? o->at : region->at, KILN_INVALID, "operation", NULL, "a region must end with a return");
-    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hflatten(h, &h->vals[o->in[i]], results));
+    for (uint32_t i = 0; i < o->nin; i++) KILN_TRY(kn_hin_flat(h, o, i, results));
     h->depth--;
     h->b->scope = scope;
     h->b->loc = loc;

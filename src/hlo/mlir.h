@@ -215,6 +215,12 @@ typedef struct kn_mvalue {
     const kn_mloc *loc; /* of arguments; may be NULL */
 } kn_mvalue;
 
+/* Numbers of a small array of integers, linear in n as dimensions are. */
+typedef struct kn_mknown {
+    const int64_t *v; /* NULL: not known */
+    uint32_t n;
+} kn_mknown;
+
 typedef struct kn_mfunc {
     kn_span name;
     const char *at;
@@ -227,6 +233,7 @@ typedef struct kn_mfunc {
     kn_mregion body;
     const kn_mvalue *values;
     uint32_t nvalues;
+    const kn_mknown *known; /* by value, where sizes were open (refine.c); else NULL */
     uint32_t index; /* in the module */
     void *made;     /* for the importer */
 } kn_mfunc;

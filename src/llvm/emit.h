@@ -166,7 +166,7 @@ kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll 
 /* ---- maths.c ---- */
 bool kn_maths_pay(const kn_emit *e, const kn_lblock *body); /* in the body of a loop in lanes */
 /* Of e->w lanes; NULL: it is better called. */
-kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a);
+kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
 
 /* ---- memory.c ---- */
 kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot);

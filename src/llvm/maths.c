@@ -45,18 +45,13 @@ static bool has_scale(const maths *m)
     return m->e->target == &kn_targets[KN_X86_64_V4] && (bytes == 16 || bytes == 32 || bytes == 64);
 }
 
-/* The result of a program for f64, rounded. */
-static kn_ll wide(maths *m, kn_ll (*part)(maths *m, kn_ll x), kn_ll x)
-{
-    maths f64 = {m->e, m->ir, KILN_F64, m->w};
-    kn_ll y = part(&f64, LLVMBuildFPExt(m->ir, x, kn_type(m->e, KILN_F64, m->w), ""));
-    return LLVMBuildFPTrunc(m->ir, y, kn_type(m->e, m->d, m->w), "");
-}
+static kn_ll widened(maths *m, kn_ll x) { return LLVMBuildFPExt(m->ir, x, kn_type(m->e, KILN_F64, m->w), ""); }
+static kn_ll rounded(maths *m, kn_ll y) { return LLVMBuildFPTrunc(m->ir, y, kn_type(m->e, m->d, m->w), ""); }
 
 static kn_ll reciprocal(maths *m, kn_ll d)
 {
     kn_ll x = LLVMBuildFPTrunc(m->ir, d, kn_type(m->e, KILN_F32, m->w), "");
-    return LLVMBuildFPExt(m->ir, LLVMBuildFDiv(m->ir, kn_const_f(m->e, KILN_F32, m->w, 1), x, ""), kn_type(m->e, m->d, m->w), "");
+    return widened(m, LLVMBuildFDiv(m->ir, kn_const_f(m->e, KILN_F32, m->w, 1), x, ""));
 }
 
 /* The first way of a branch is hardly ever gone: what stands in registers stays there on the other. */
@@ -119,9 +114,12 @@ static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
 #define SELECT(c, a, b) LLVMBuildSelect(m->ir, c, a, b, "")
 #define SCALE(p, t) (has_scale(m) ? machine_scale(m, p, SUB(t, K(ROUNDER))) : PART(scale, p, t))
 #define MATHS_1(name, x) static kn_ll OF_TYPE(name)(maths * m, kn_ll x)
+#define MATHS_2(name, x, y) static kn_ll OF_TYPE(name)(maths * m, kn_ll x, kn_ll y)
 #define MATHS_PART(type, name, ...) static type OF_TYPE(name)(maths * m, __VA_ARGS__)
 #define PART(name, ...) OF_TYPE(name)(m, __VA_ARGS__)
-#define WIDE(name, x) wide(m, name##_f64, x)
+#define WIDER &(maths){m->e, m->ir, KILN_F64, m->w}
+#define WIDE(name, x) rounded(m, name##_f64(WIDER, widened(m, x)))
+#define WIDE_2(name, x, y) rounded(m, name##_f64(WIDER, widened(m, x), widened(m, y)))
 #define RECIPROCAL(d) reciprocal(m, d)
 #define RARELY(far, y, f, x) rarely(m, KN_S_##f, far, y, x)
 
@@ -131,22 +129,31 @@ static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
 #define OF_TYPE(name) name##_f32
 #include "rt/maths/f32.h"
 
-typedef kn_ll (*program)(maths *m, kn_ll x);
+/* Of one operand, or of two. */
+typedef struct program {
+    kn_ll (*unary)(maths *m, kn_ll x);
+    kn_ll (*binary)(maths *m, kn_ll x, kn_ll y);
+} program;
 
 static program program_of(kn_sop op, kiln_dtype d)
 {
-#define F32(f) [KN_S_##f] = f##_f32,
-#define F64(f) [KN_S_##f] = f##_f64,
-    static const program f32[KN_N_SOPS] = {KN_MATHS(F32)}, f64[KN_N_SOPS] = {KN_MATHS(F64)};
-    return d == KILN_F64 ? f64[op] : d == KILN_F32 ? f32[op] : NULL;
+#define F32(f) [KN_S_##f] = {.unary = f##_f32},
+#define F64(f) [KN_S_##f] = {.unary = f##_f64},
+#define BINARY_F32(f) [KN_S_##f] = {.binary = f##_f32},
+#define BINARY_F64(f) [KN_S_##f] = {.binary = f##_f64},
+    static const program f32[KN_N_SOPS] = {KN_MATHS(F32) KN_MATHS_BINARY(BINARY_F32)};
+    static const program f64[KN_N_SOPS] = {KN_MATHS(F64) KN_MATHS_BINARY(BINARY_F64)};
+    return d == KILN_F64 ? f64[op] : d == KILN_F32 ? f32[op] : (program){NULL, NULL};
 }
+
+static bool is_ours(kn_sop op, kiln_dtype d) { return program_of(op, d).unary || program_of(op, d).binary; }
 
 static unsigned functions(const kn_loops *l, const kn_lblock *b)
 {
     unsigned n = 0;
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = &l->inst.v[b->inst.v[i]];
-        n += in->op == KN_L_SOP && program_of(in->sop, in->from == KILN_F64 ? KILN_F64 : KILN_F32) != NULL;
+        n += in->op == KN_L_SOP && is_ours(in->sop, in->from == KILN_F64 ? KILN_F64 : KILN_F32);
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) n += functions(l, &in->region->blocks[k]);
     }
     return n;
@@ -158,9 +165,10 @@ bool kn_maths_pay(const kn_emit *e, const kn_lblock *body)
     return e->m == e->level[1] && functions(e->l, body) <= MOST_FUNCTIONS;
 }
 
-kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a)
+kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b)
 {
-    program emit = program_of(op, d);
+    program p = program_of(op, d);
     maths m = {e, e->b, d, w};
-    return emit && e->maths_pay && w && w == e->w && !e->mask ? emit(&m, a) : NULL;
+    if (!e->maths_pay || !w || w != e->w || e->mask) return NULL;
+    return p.unary ? p.unary(&m, a) : p.binary ? p.binary(&m, a, b) : NULL;
 }

@@ -175,7 +175,7 @@ kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w,
 {
     bool real = kn_is_float(d);
     if (real && kn_is_narrow(d) && op != KN_S_select && op != KN_S_convert && op != KN_S_bitcast) return narrow_op(e, op, d, w, a, b, c);
-    kn_ll here = kn_emit_maths(e, op, d, w, a);
+    kn_ll here = kn_emit_maths(e, op, d, w, a, b);
     if (here) return here;
     if (kn_is_call(op, d)) return kn_emit_call(e, op, d, w, (kn_ll[]){a, b}, b ? 2 : 1);
     switch (op) {

@@ -15,7 +15,7 @@ enum { D1, D2, D4, D8, F1, F4, F8, F16, FORMS };
 enum {
 #define FIRST(f) FIRST_##f, LAST_##f = FIRST_##f + FORMS - 1,
 #define FIRST_SLEEF(f, u) FIRST(f)
-    KN_MATHS(FIRST) KN_SLEEF(FIRST_SLEEF) KN_SLEEF_BINARY(FIRST_SLEEF)
+    KN_MATHS(FIRST) KN_MATHS_BINARY(FIRST) KN_SLEEF(FIRST_SLEEF) KN_SLEEF_BINARY(FIRST_SLEEF)
 #undef FIRST
 #undef FIRST_SLEEF
         FIRST_rem,
@@ -84,14 +84,17 @@ KN_REMAINDERS_NEON(DECLARE_REMAINDER)
 
 KN_MATHS(DECLARE_OWN_32)
 KN_MATHS(DECLARE_OWN_64)
+KN_MATHS_BINARY(DECLARE_OWN_32)
+KN_MATHS_BINARY(DECLARE_OWN_64)
 KN_SLEEF(DECLARE_SLEEF_32)
 KN_SLEEF(DECLARE_SLEEF_64)
 KN_SLEEF_BINARY(DECLARE_SLEEF_32)
 KN_SLEEF_BINARY(DECLARE_SLEEF_64)
 
 #define ALL(isa)                                                                                                      \
-    KN_MATHS(OWN_##isa##_32) KN_MATHS(OWN_##isa##_64) KN_SLEEF(SLEEF_##isa##_32) KN_SLEEF(SLEEF_##isa##_64)             \
-        KN_SLEEF_BINARY(SLEEF_##isa##_32) KN_SLEEF_BINARY(SLEEF_##isa##_64) REMAINDERS_##isa
+    KN_MATHS(OWN_##isa##_32) KN_MATHS(OWN_##isa##_64) KN_MATHS_BINARY(OWN_##isa##_32) KN_MATHS_BINARY(OWN_##isa##_64)   \
+        KN_SLEEF(SLEEF_##isa##_32) KN_SLEEF(SLEEF_##isa##_64) KN_SLEEF_BINARY(SLEEF_##isa##_32) KN_SLEEF_BINARY(SLEEF_##isa##_64) \
+            REMAINDERS_##isa
 #if defined(__x86_64__)
 static const struct kiln_table v2 = {.fn = {ALL(V2)}};
 static const struct kiln_table v3 = {.fn = {ALL(V3)}};
@@ -114,7 +117,7 @@ static int first_of(kn_sop op)
 #define CASE(f)                                                                                                       \
     case KN_S_##f: return FIRST_##f;
 #define CASE_SLEEF(f, u) CASE(f)
-        KN_MATHS(CASE) KN_SLEEF(CASE_SLEEF) KN_SLEEF_BINARY(CASE_SLEEF)
+        KN_MATHS(CASE) KN_MATHS_BINARY(CASE) KN_SLEEF(CASE_SLEEF) KN_SLEEF_BINARY(CASE_SLEEF)
 #undef CASE
 #undef CASE_SLEEF
     case KN_S_rem: return FIRST_rem;

@@ -5,17 +5,24 @@
 #define KN_RT_MATHS_H
 
 #define KN_MATHS(X) X(exp) X(exp2) X(expm1) X(log) X(sin) X(cos) X(tan) X(tanh)
+#define KN_MATHS_BINARY(X) X(pow)
 
 /* On one element, by processor: kn_maths_exp_f32_x1_v3(x). */
 #define KN_MATHS_DECLARE(f, isa)                                                                                      \
     float kn_maths_##f##_f32_x1_##isa(float);                                                                          \
     double kn_maths_##f##_f64_x1_##isa(double);
+#define KN_MATHS_DECLARE_BINARY(f, isa)                                                                               \
+    float kn_maths_##f##_f32_x1_##isa(float, float);                                                                   \
+    double kn_maths_##f##_f64_x1_##isa(double, double);
 #if defined(__x86_64__)
 #define KN_MATHS_EACH(f) KN_MATHS_DECLARE(f, v2) KN_MATHS_DECLARE(f, v3)
+#define KN_MATHS_EACH_BINARY(f) KN_MATHS_DECLARE_BINARY(f, v2) KN_MATHS_DECLARE_BINARY(f, v3)
 #else
 #define KN_MATHS_EACH(f) KN_MATHS_DECLARE(f, neon)
+#define KN_MATHS_EACH_BINARY(f) KN_MATHS_DECLARE_BINARY(f, neon)
 #endif
 KN_MATHS(KN_MATHS_EACH)
+KN_MATHS_BINARY(KN_MATHS_EACH_BINARY)
 
 /* Operands beyond the range of the programs, the same on all processors (maths_far.c). */
 float kn_maths_far_sin_f32(float x);

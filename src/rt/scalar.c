@@ -81,12 +81,14 @@ kn_sop kn_sop_find(const char *name, size_t n)
 #define FLOAT_FN(name) name##f
 #define OWN_F64(f) case KN_S_##f: return OWN(f, f64)(a);
 #define OWN_F32(f) case KN_S_##f: return OWN(f, f32)(a);
+#define OWN_BINARY_F64(f) case KN_S_##f: return OWN(f, f64)(a, b);
+#define OWN_BINARY_F32(f) case KN_S_##f: return OWN(f, f32)(a, b);
 #define SLEEF_F64(f, u) case KN_S_##f: return SLEEF(f, d1_##u)(a);
 #define SLEEF_F32(f, u) case KN_S_##f: return SLEEF(f, f1_##u)(a);
 #define BINARY_F64(f, u) case KN_S_##f: return SLEEF(f, d1_##u)(a, b);
 #define BINARY_F32(f, u) case KN_S_##f: return SLEEF(f, f1_##u)(a, b);
-FLOAT_OPS(double, f64, DOUBLE_FN, fma, KN_MATHS(OWN_F64) KN_SLEEF(SLEEF_F64) KN_SLEEF_BINARY(BINARY_F64))
-FLOAT_OPS(float, f32, FLOAT_FN, fmaf, KN_MATHS(OWN_F32) KN_SLEEF(SLEEF_F32) KN_SLEEF_BINARY(BINARY_F32))
+FLOAT_OPS(double, f64, DOUBLE_FN, fma, KN_MATHS(OWN_F64) KN_MATHS_BINARY(OWN_BINARY_F64) KN_SLEEF(SLEEF_F64) KN_SLEEF_BINARY(BINARY_F64))
+FLOAT_OPS(float, f32, FLOAT_FN, fmaf, KN_MATHS(OWN_F32) KN_MATHS_BINARY(OWN_BINARY_F32) KN_SLEEF(SLEEF_F32) KN_SLEEF_BINARY(BINARY_F32))
 
 static bool compare_float(kn_sop op, double a, double b)
 {

@@ -14,6 +14,8 @@ typedef struct function {
     double (*ref)(double);     /* of f32 */
     long double (*wide_ref)(long double); /* of f64 */
     double lo, hi;             /* where f64 operands are drawn from, beside all exponents */
+    double (*pair_ref)(double, double); /* of f32, two operands */
+    long double (*wide_pair_ref)(long double, long double);
 } function;
 
 static const function functions[] = {
@@ -33,6 +35,8 @@ static const function functions[] = {
     {KN_S_cos, .wide_ref = cosl, .lo = -100, .hi = 100},
     {KN_S_tan, .wide_ref = tanl, .lo = -100, .hi = 100},
     {KN_S_tanh, .wide_ref = tanhl, .lo = -20, .hi = 20},
+    {KN_S_pow, .pair_ref = pow},
+    {KN_S_pow, .wide_pair_ref = powl},
 };
 
 typedef struct worst {
@@ -114,10 +118,49 @@ static worst measure64(const function *f, const struct kiln_table *t)
     return w;
 }
 
+/* Operands whose power has an exponent within +-most. */
+static void operands(uint64_t *s, int k, int most, double *x, double *y)
+{
+    double u = (double)(next(s) >> 11) * 0x1p-53, v = 2 * (double)(next(s) >> 11) * 0x1p-53 - 1;
+    switch (k % 4) {
+    case 0: /* numbers of all sizes */
+        *x = ldexp(1 + u, (int)(next(s) % (uint64_t)(2 * most)) - most);
+        *y = v * most / (fabs(log2(*x)) + 0.01);
+        break;
+    case 1: /* next to 1 */
+        *x = 1 + (u - 0.5) * ldexp(1, -(int)(next(s) % 48));
+        *y = v * most / (fabs(log2(*x)) + 0x1p-60);
+        break;
+    case 2: *x = 4 * u, *y = 10 * v; break;
+    default: *x = u < 0.5 ? -ldexp(1 + u, 2) : ldexp(1 + u, 2), *y = (double)((int)(64 * v)); break;
+    }
+}
+
+static worst measure_pairs(const function *f, const struct kiln_table *t)
+{
+    enum { N = 1 << 20 };
+    bool wide = f->wide_pair_ref != NULL;
+    kn_function fn = t->fn[kn_table_index(f->op, wide ? KILN_F64 : KILN_F32, 1)];
+    uint64_t s = (uint64_t)f->op;
+    worst w = {0, 0};
+    for (int k = 0; k < N; k++) {
+        double x, y;
+        operands(&s, k, wide ? 1070 : 148, &x, &y);
+        if (wide) {
+            keep(&w, distance(((double (*)(double, double))fn)(x, y), f->wide_pair_ref((long double)x, (long double)y), true), x);
+        } else {
+            float a = (float)x, b = (float)y;
+            keep(&w, distance((double)((float (*)(float, float))fn)(a, b), (long double)f->pair_ref((double)a, (double)b), false), (double)a);
+        }
+    }
+    return w;
+}
+
 static bool within(const function *f, const struct kiln_table *t, const char *target, double bound)
 {
-    worst w = f->ref ? measure32(f, t) : measure64(f, t);
-    print_message("%-6s %s %-10s %.4f ULP at %a (%.9g)\n", kn_sops[f->op].name, f->ref ? "f32" : "f64", target, w.ulps, w.at, w.at);
+    bool wide = f->wide_ref || f->wide_pair_ref, pairs = f->pair_ref || f->wide_pair_ref;
+    worst w = pairs ? measure_pairs(f, t) : wide ? measure64(f, t) : measure32(f, t);
+    print_message("%-6s %s %-10s %.4f ULP at %a (%.9g)\n", kn_sops[f->op].name, wide ? "f64" : "f32", target, w.ulps, w.at, w.at);
     if (w.ulps > bound) print_error("%s for %s: the bound is %g\n", kn_sops[f->op].name, target, bound);
     return w.ulps <= bound;
 }
@@ -132,7 +175,7 @@ static void test_bounds(void **state)
         double bounds[BOUNDS];
         if (only && strcmp(only, kn_sops[f->op].name) != 0) continue;
         assert_true(bounds_documented(kn_sops[f->op].name, bounds));
-        int wide = f->wide_ref != NULL;
+        int wide = f->wide_ref || f->wide_pair_ref;
 #if defined(__x86_64__)
         good = within(f, kn_table_for("x86-64-v3"), "x86-64-v3", bounds[FUSED_32 + wide]) && good;
         good = within(f, kn_table_for("x86-64-v2"), "x86-64-v2", bounds[PLAIN_32 + wide]) && good;
@@ -148,7 +191,7 @@ static void test_list(void **state)
 {
     (void)state;
 #define ONE(f) KN_S_##f,
-    static const kn_sop ours[] = {KN_MATHS(ONE) KN_MATHS(ONE)};
+    static const kn_sop ours[] = {KN_MATHS(ONE) KN_MATHS(ONE) KN_MATHS_BINARY(ONE) KN_MATHS_BINARY(ONE)};
     assert_int_equal(sizeof ours / sizeof *ours, sizeof functions / sizeof *functions);
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_int_equal(ours[i], functions[i].op);
 }

@@ -53,7 +53,7 @@ static bool loops_have(kiln_ctx *ctx, int m, int k, int n, bool left, const char
 {
     char text[512];
     product_text(text, sizeof text, "f32", m, k, n, left, false);
-    char *loops = loops_beside(ctx, text);
+    char *loops = stage_beside(ctx, text, "loops");
     bool found = strstr(loops, what);
     free(loops);
     return found;

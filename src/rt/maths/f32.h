@@ -15,6 +15,8 @@
 #include "rt/maths/expm1_f32.h"
 #include "rt/maths/log_ends.h"
 #include "rt/maths/log_f32.h"
+#include "rt/maths/pow_ends.h"
+#include "rt/maths/pow_f32.h"
 #include "rt/maths/sin_f32.h"
 #include "rt/maths/cos_f32.h"
 #include "rt/maths/tan_f32.h"

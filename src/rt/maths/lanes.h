@@ -15,7 +15,7 @@
  *   SCALE                scale.h, or an instruction with its result
  *   P, (P){a, b}         two floats whose sum, or difference, is meant
  *   PART(name, ...)      a program within another, MATHS_PART(type, name, parameters)
- *   WIDE                 of f32: a program for f64, in the form WIDER, and its result rounded
+ *   WIDE, WIDE_2         of f32: a program for f64, in the form WIDER, and its result rounded
  *   RECIPROCAL           of f64: that of f32, to about 23 bits
  *   RARELY(m, y, f, x)   y, and the function for operands far away (rt/maths.h) where m */
 #include <math.h>
@@ -207,6 +207,7 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #if REAL_BITS == 32
 #if LANES == 1
 #define WIDE(part, x) ((float)KN_PASTE(kn_maths_##part##_, WIDER)((double)(x)))
+#define WIDE_2(part, x, y) ((float)KN_PASTE(kn_maths_##part##_, WIDER)((double)(x), (double)(y)))
 #else
 #if LANES == 16
 #define LOW(x) _mm512_cvtps_pd(_mm512_castps512_ps256(x))
@@ -229,8 +230,11 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #endif
 #ifdef JOIN
 #define WIDE(part, x) JOIN(KN_PASTE(kn_maths_##part##_, WIDER)(LOW(x)), KN_PASTE(kn_maths_##part##_, WIDER)(HIGH(x)))
+#define WIDE_2(part, x, y) \
+    JOIN(KN_PASTE(kn_maths_##part##_, WIDER)(LOW(x), LOW(y)), KN_PASTE(kn_maths_##part##_, WIDER)(HIGH(x), HIGH(y)))
 #else
 #define WIDE(part, x) _mm256_cvtpd_ps(KN_PASTE(kn_maths_##part##_, WIDER)(_mm256_cvtps_pd(x)))
+#define WIDE_2(part, x, y) _mm256_cvtpd_ps(KN_PASTE(kn_maths_##part##_, WIDER)(_mm256_cvtps_pd(x), _mm256_cvtps_pd(y)))
 #endif
 #endif
 #elif LANES == 1
@@ -253,8 +257,12 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #define MATHS_1(name, x)                                                                                               \
     HAVE F OF_FORM(kn_maths_##name##_)(F x);                                                                            \
     HAVE F OF_FORM(kn_maths_##name##_)(F x)
+#define MATHS_2(name, x, y)                                                                                            \
+    HAVE F OF_FORM(kn_maths_##name##_)(F x, F y);                                                                       \
+    HAVE F OF_FORM(kn_maths_##name##_)(F x, F y)
 #else
 #define MATHS_1(name, x) INLINE F OF_FORM(kn_maths_##name##_)(F x)
+#define MATHS_2(name, x, y) INLINE F OF_FORM(kn_maths_##name##_)(F x, F y)
 #endif
 #define MATHS_PART(type, name, ...) INLINE type OF_FORM(kn_maths_##name##_)(__VA_ARGS__)
 #define PART(name, ...) OF_FORM(kn_maths_##name##_)(__VA_ARGS__)
@@ -306,6 +314,7 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #undef MACHINE
 #undef SCALE
 #undef WIDE
+#undef WIDE_2
 #undef FAR
 #undef RARELY
 #undef ANY
@@ -315,6 +324,7 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #undef JOIN
 #undef RECIPROCAL
 #undef MATHS_1
+#undef MATHS_2
 #undef MATHS_PART
 #undef PART
 #undef FORM
