@@ -93,7 +93,7 @@ static bool driven(const kn_plan *p, uint32_t node, uint32_t k, kiln_dtype *dtyp
 static kiln_val pair_input(kn_stepping *c, const char *name, kiln_dtype dtype, uint32_t rank, const int64_t *dims)
 {
     int64_t pair[KN_MAX_RANK + 2] = {2};
-    memcpy(pair + 1, dims, rank * sizeof *dims);
+    if (rank) memcpy(pair + 1, dims, rank * sizeof *dims);
     return kiln_input(c->t, name, (kiln_type){dtype, rank + 1, pair});
 }
 

@@ -118,7 +118,7 @@ static kiln_status close_field(kiln_ctx *ctx, kiln_graph_result *r, const kn_rec
     int64_t *dims = KN_NEWN(&r->arena, int64_t, (size_t)f->type.rank + 1);
     KILN_TRY_MEM(ctx, dims);
     dims[0] = r->n_rows;
-    memcpy(dims + 1, f->type.dims, f->type.rank * sizeof *dims);
+    if (f->type.rank) memcpy(dims + 1, f->type.dims, f->type.rank * sizeof *dims);
     kiln_type type = {f->type.dtype, f->type.rank + 1, dims};
     if (f->type.rank) return kiln_array_wrap(ctx, type, t->data, NULL, NULL, &f->array);
     KILN_TRY(kiln_array_create(ctx, type, &f->array));

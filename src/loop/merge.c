@@ -116,7 +116,7 @@ static void end_chain(merger *g, kn_lblock *b, uint32_t *n, uint32_t *i, chain *
     if (c->loop && c->merged) keep_in_rows(g, c->loop, &c->a);
     *i -= c->waiting;
     *n -= c->waiting;
-    memmove(&b->inst.v[*i], &b->inst.v[*n], c->waiting * sizeof *b->inst.v);
+    if (c->waiting) memmove(&b->inst.v[*i], &b->inst.v[*n], c->waiting * sizeof *b->inst.v);
     *c = (chain){0};
 }
 

@@ -125,7 +125,7 @@ static kn_atom of_parts(kn_low *l, kn_atom v, kiln_type to)
     kn_atom half[2];
     for (int k = 0; k < 2; k++) {
         int64_t lo[KN_MAX_RANK + 1] = {0}, hi[KN_MAX_RANK + 1];
-        memcpy(hi, to.dims, to.rank * sizeof *hi);
+        if (to.rank) memcpy(hi, to.dims, to.rank * sizeof *hi);
         lo[to.rank] = k, hi[to.rank] = k + 1;
         kn_param params[] = {KN_INTS(to.rank + 1, hi), KN_INTS(to.rank + 1, lo), KN_NONE};
         half[k] = kn_low_reshape(l, kn_low_op(l, &kn_prim_slice, params, &v, 1), to.rank, to.dims);
@@ -154,7 +154,7 @@ static kiln_status lower_complex_bitcast(const kn_rules *r, kn_build *b, const k
     }
     if (together && narrow < wide) { /* the last dimension, and the parts if there are, hold both parts of the result */
         int64_t dims[KN_MAX_RANK + 2];
-        memcpy(dims, to.dims, to.rank * sizeof *dims);
+        if (to.rank) memcpy(dims, to.dims, to.rank * sizeof *dims);
         dims[to.rank] = 2;
         dims[to.rank + 1] = wide / narrow;
         v = kn_low_reshape(&l, v, to.rank + 2, dims);

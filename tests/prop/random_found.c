@@ -9,6 +9,8 @@ static const char *const programs[] = {
     /* complex numbers as complex numbers of another width */
     "{ lambda ; a:c64[3,1,2]. let b:c128[3,1] = bitcast_convert_type[new_dtype=complex128] a in (b,) }\n",
     "{ lambda ; a:c128[3,1]. let b:c64[3,1,2] = bitcast_convert_type[new_dtype=complex64] a in (b,) }\n",
+    /* one complex number of two: no dimensions to copy */
+    "{ lambda ; a:f32[2] b:u16[4]. let c:c64[] = bitcast_convert_type[new_dtype=complex64] a d:c64[] = bitcast_convert_type[new_dtype=complex64] b in (c, d) }\n",
     /* more elements in registers than lanes: a lane goes on with one rounding */
     "{ lambda ; a:f64[64] b:f64[64] c:f64[17]. let\n"
     "    d:f64[] = dot_general[dimension_numbers=(([0], [0]), ([], []))] b a\n"
