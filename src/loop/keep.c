@@ -273,30 +273,11 @@ static void find_read(const merger *g, const kn_lblock *b, bool *dead)
     }
 }
 
-static bool has_points(const merger *g, const kn_lblock *b)
-{
-    for (uint32_t i = 0; i < b->inst.n; i++) {
-        const kn_linst *in = merger_inst(g, b->inst.v[i]);
-        if (in->op == KN_L_POINT) return true;
-        for (uint32_t k = 0; in->region && k < in->region->nblocks; k++)
-            if (has_points(g, &in->region->blocks[k])) return true;
-    }
-    return false;
-}
-
-void pack_scratch(merger *g)
+void drop_scratch(merger *g)
 {
     bool *dead = KN_NEWN(&g->m->temp, bool, g->l->slots.n);
     if (!MAKER_TRY_MEM(g->m, dead)) return;
     for (uint32_t s = 0; s < g->l->slots.n; s++) dead[s] = g->l->slots.v[s].kind == KN_SLOT_SCRATCH && !g->alias.fixed[s];
     find_read(g, &g->l->top, dead);
     drop_stores(g, &g->l->top, dead);
-    bool points = has_points(g, &g->l->top); /* what is pointed elsewhere has no buffer of its own: then all stay where they are */
-    size_t bytes = 0, per = 0;
-    for (uint32_t s = 0; s < g->l->slots.n; s++) {
-        kn_slot *slot = &g->l->slots.v[s];
-        if (dead[s]) slot->elements = 0;
-        if (slot->kind == KN_SLOT_SCRATCH && !points) kn_slot_place(slot, &bytes, &per);
-    }
-    if (!points) g->l->scratch_bytes = bytes, g->l->scratch_per = per;
 }
