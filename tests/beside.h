@@ -85,4 +85,6 @@ static inline char *stage_beside(kiln_ctx *ctx, const char *text, const char *st
     return copy;
 }
 
+static inline char *loops_beside(kiln_ctx *ctx, const char *text) { return stage_beside(ctx, text, "loops"); }
+
 #endif

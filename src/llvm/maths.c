@@ -5,6 +5,7 @@
 
 #include "rt/maths.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct maths {
@@ -13,6 +14,10 @@ typedef struct maths {
     kiln_dtype d;
     unsigned w;
 } maths;
+
+typedef struct pair {
+    kn_ll high, low;
+} pair;
 
 static kn_ll real(maths *m, kn_sop op, kn_ll a, kn_ll b, kn_ll c) { return kn_emit_op(m->e, op, m->d, m->d, m->w, a, b, c); }
 
@@ -85,6 +90,7 @@ static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
 #define F kn_ll
 #define I kn_ll
 #define M kn_ll
+#define P pair
 #define K(v) kn_const_f(m->e, m->d, m->w, v)
 #define KI(v) kn_const_i(m->e, m->d, m->w, (int64_t)(v))
 #define ADD(a, b) real(m, KN_S_add, a, b, NULL)
@@ -108,13 +114,13 @@ static kn_ll rarely(maths *m, kn_sop op, kn_ll far, kn_ll y, kn_ll x)
 #define LT(a, b) LLVMBuildFCmp(m->ir, LLVMRealOLT, a, b, "")
 #define LE(a, b) LLVMBuildFCmp(m->ir, LLVMRealOLE, a, b, "")
 #define EQ(a, b) LLVMBuildFCmp(m->ir, LLVMRealOEQ, a, b, "")
+#define TOP(a) LLVMBuildICmp(m->ir, LLVMIntSLT, a, KI(0), "")
+#define REST(a, b, p) (m->e->target->fused ? FMA(a, b, NEG(p)) : PART(rest, a, b, p))
 #define SELECT(c, a, b) LLVMBuildSelect(m->ir, c, a, b, "")
-#define SCALE(p, t) (has_scale(m) ? machine_scale(m, p, SUB(t, K(ROUNDER))) : PART_2(scale, p, t))
+#define SCALE(p, t) (has_scale(m) ? machine_scale(m, p, SUB(t, K(ROUNDER))) : PART(scale, p, t))
 #define MATHS_1(name, x) static kn_ll OF_TYPE(name)(maths * m, kn_ll x)
-#define MATHS_PART_1(name, a) static kn_ll OF_TYPE(name)(maths * m, kn_ll a)
-#define MATHS_PART_2(name, a, b) static kn_ll OF_TYPE(name)(maths * m, kn_ll a, kn_ll b)
-#define PART_1(name, a) OF_TYPE(name)(m, a)
-#define PART_2(name, a, b) OF_TYPE(name)(m, a, b)
+#define MATHS_PART(type, name, ...) static type OF_TYPE(name)(maths * m, __VA_ARGS__)
+#define PART(name, ...) OF_TYPE(name)(m, __VA_ARGS__)
 #define WIDE(name, x) wide(m, name##_f64, x)
 #define RECIPROCAL(d) reciprocal(m, d)
 #define RARELY(far, y, f, x) rarely(m, KN_S_##f, far, y, x)
@@ -131,7 +137,7 @@ static program program_of(kn_sop op, kiln_dtype d)
 {
 #define F32(f) [KN_S_##f] = f##_f32,
 #define F64(f) [KN_S_##f] = f##_f64,
-    static const program f32[KN_N_SOPS] = {KN_MATHS_F32(F32)}, f64[KN_N_SOPS] = {KN_MATHS_F64(F64)};
+    static const program f32[KN_N_SOPS] = {KN_MATHS(F32)}, f64[KN_N_SOPS] = {KN_MATHS(F64)};
     return d == KILN_F64 ? f64[op] : d == KILN_F32 ? f32[op] : NULL;
 }
 

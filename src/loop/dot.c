@@ -114,17 +114,10 @@ static kn_lv dot_at(maker *m, const product *p, const kn_lv *out)
     return product_rounded(m, p, open ? product_or_nothing(m, p, v) : v);
 }
 
-static void store_rounded(maker *m, const product *p, const kn_lv *out, kn_lv v)
-{
-    lv_store(m, p->slot, linear_index(m, p->y, out), v);
-}
-
-void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc) { store_rounded(m, p, out, product_rounded(m, p, acc)); }
-
 static void dot_body(maker *m, void *ud, const kn_lv *ix)
 {
     product *p = ud;
-    store_rounded(m, p, ix, dot_at(m, p, ix));
+    lv_store(m, p->slot, linear_index(m, p->y, ix), dot_at(m, p, ix));
 }
 
 /* Everything in registers: the same chains, written out. */

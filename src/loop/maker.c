@@ -429,10 +429,12 @@ kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2)
     return n;
 }
 
-void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value)
+void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value) { lv_store_ahead(m, slot, index, value, 0); }
+
+void lv_store_ahead(maker *m, uint32_t slot, kn_lv index, kn_lv value, uint32_t ahead)
 {
     if (failed(m)) return;
-    kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value};
+    kn_linst i = {.op = KN_L_STORE, .dtype = m->l->slots.v[slot].dtype, .slot = slot, .a = index, .b = value, .index = ahead};
     note_width(m, i.dtype);
     add_plain(m, i);
 }
@@ -445,10 +447,7 @@ void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value)
     const kn_slot *s = &m->l->slots.v[slot];
     uint32_t bytes = (uint32_t)kiln_dtype_bytes(s->dtype);
     bool far = s->elements > FAR_BYTES / (int64_t)bytes;
-    kn_linst i = {.op = KN_L_STORE, .dtype = s->dtype, .slot = slot, .a = index, .b = value};
-    if (far) i.index = VECTORS_AHEAD * (m->o.vector_bits / 8) / bytes;
-    note_width(m, i.dtype);
-    add_plain(m, i);
+    lv_store_ahead(m, slot, index, value, far ? VECTORS_AHEAD * (m->o.vector_bits / 8) / bytes : 0);
 }
 
 void add_plain(maker *m, kn_linst i)

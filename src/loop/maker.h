@@ -182,6 +182,8 @@ kn_lv fold_sure(maker *m, kn_sop op, kiln_dtype d, kn_lv a, kn_lv b, kn_sure *su
 kn_lv lv_load(maker *m, uint32_t slot, kn_lv index);
 kn_lv lv_same(maker *m, uint32_t slot, uint32_t slot2); /* do both point to the same memory now? */
 void lv_store(maker *m, uint32_t slot, kn_lv index, kn_lv value);
+/* The line so many elements on is fetched; 0: none. */
+void lv_store_ahead(maker *m, uint32_t slot, kn_lv index, kn_lv value, uint32_t ahead);
 /* A store among others that walks through memory far away: lines are fetched ahead, since stores retire in order. */
 void lv_store_far(maker *m, uint32_t slot, kn_lv index, kn_lv value);
 /* Does d stand for a size that is given when the program runs? */
@@ -333,6 +335,8 @@ void make_nest(maker *m, uint32_t rank, const int64_t *dims, bool vector, nest_b
 
 /* replace.c: another value in a block and inside it. */
 void replace_value(kn_loops *l, kn_lblock *b, kn_lv old, kn_lv new);
+/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
+void share_scratch(maker *m);
 /* merge.c: neighbouring loops over the same rows become one. */
 void merge_loops(maker *m);
 /* flatten.c: rows that are no multiple of a vector are walked through as one. */
@@ -343,7 +347,5 @@ void prune_loops(maker *m);
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_lines(maker *m);
-/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
-void share_scratch(maker *m);
 
 #endif

@@ -33,8 +33,7 @@ kn_lv product_zero(maker *m, const product *p);
 bool product_open(const maker *m, const product *p);
 kn_lv product_blocks(maker *m, const product *p);
 kn_lv product_or_nothing(maker *m, const product *p, kn_lv v);
-void product_store(maker *m, const product *p, const kn_lv *out, kn_lv acc); /* rounded to the result's type */
-kn_lv product_rounded(maker *m, const product *p, kn_lv acc);
+kn_lv product_rounded(maker *m, const product *p, kn_lv acc); /* to the result's type */
 /* Is it made in tiles? True of a product that has a dimension of its own side and chains along k. */
 bool makes_tiles(const kn_jaxpr *j, const kn_eqn *e);
 

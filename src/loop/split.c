@@ -434,7 +434,8 @@ static bool better_inside(splitter *s, const kn_lblock *b, double whole, int64_t
         if (units_of(s, in->region) > units && independent(s, in)) return true;
         kn_around inside;
         kn_loops_trips(s->l, in->region, up, &inside);
-        if (in->region->width <= 1 && better_inside(s, &in->region->blocks[0], whole, units, &inside)) return true;
+        int64_t trips = trips_of(s, in->region);
+        if (in->region->width <= 1 && better_inside(s, &in->region->blocks[0], cost / (double)(trips > 0 ? trips : 1), units, &inside)) return true;
     }
     return false;
 }

@@ -3,20 +3,23 @@
  * other operand times the panel, all of whose chains go along k side by side: each load serves many chains, and there are
  * enough of them to hide the latency of fma. The order of each chain is that of numerics 4 whatever the tile.
  *
- *   for each batch: for each chunk of rows (that fits in the second cache):
- *       for each panel: [a block of it copied to scratch, k-major, when its rows are far apart or not vectors]
- *           for each block of 256 k: for each tile: for each k: one row of the panel, one element of each row of the tile
+ *   for each batch: for each chunk of rows: for each block of 256 k (of which the chunk fits in the second cache):
+ *       [rows of the chunk copied to scratch]
+ *       for each panel: [copied to scratch, k-major, when its rows are far apart or not vectors]
+ *           for each tile: for each k: one row of the panel, one element of each row of the tile
  *
- * Rows that are neighbours in memory while k is far apart (a transposed operand) are copied too, tile by tile, k-major in each, for all panels;
- * blocks of k are then the outermost loop of a chunk.
+ * Rows are copied for all panels: tile by tile, k-major in each, where they are neighbours in memory while k is far apart (a transposed operand);
+ * one after the other where the operand is larger than the second cache: at their distance in it they would share few sets of a cache.
  *
- * The sums of blocks pass through the result's memory; where its type is not that of the sums, blocks are the inner loop. What alone reads the
- * product (epilogue.c) is made of the sums in registers, after the last block. */
+ * The sums of blocks pass through the result's memory, and those of the next tile are fetched meanwhile; where the result's type is not that of
+ * the sums, blocks are the inner loop. What alone reads the product (epilogue.c) is made of the sums in registers, after the last block. */
 #include "loop/product.h"
 
 enum { MOST_ROWS = 16, MOST_VECTORS = 8, WIDEST = 64, MOST_UNROLLED = 64, PANEL_BYTES = 1 << 20, CHUNK_BYTES = 1 << 19, FAR_BYTES = 1 << 16 };
-/* Copies of rows: of operands larger than SPREAD_BYTES, for at least so many panels. */
-enum { SPREAD_BYTES = 1 << 15, LEAST_PANELS = 4, MOST_ROW_BYTES = 1 << 22, APART = 2 };
+/* Copies of rows: of operands larger than SPREAD_BYTES, or FAR_ROW_BYTES along k, for at least so many panels. Tiles (rows along k) stand APART
+ * (ROW_APART) elements more than they need, so that they share no set of a cache. */
+enum { SPREAD_BYTES = 1 << 15, FAR_ROW_BYTES = 1 << 20, LEAST_PANELS = 4, MOST_ROW_BYTES = 1 << 22, APART = 2, ROW_APART = 16 };
+enum { FAR_RESULT_BYTES = 1 << 19 }; /* of a result that no near cache holds from block to block */
 
 /* Free dimensions of one operand, which stand side by side in the result. */
 typedef struct group {
@@ -30,12 +33,12 @@ typedef struct tiles {
     const product *p;
     int v, u; /* side that the panel is of, side of the rows */
     group panel, rows;
-    unsigned width, most; /* elements of a panel, rows of a tile */
+    unsigned lanes, width, most; /* elements of a vector and of a panel, rows of a tile */
     int64_t chunk;        /* rows at a time */
     bool packed, split;   /* split: blocks of k are the outer loop */
     uint32_t pack; /* slot: k-major panel */
-    bool rows_packed;
-    uint32_t row_pack; /* slot: rows of a chunk, k-major in each tile; tiles are APART k further apart, so that they share no set of the cache */
+    bool rows_packed, along_k; /* along_k: the copy is row by row */
+    uint32_t row_pack; /* slot: rows of a chunk, k-major in each tile or one after the other */
     int64_t most_k;    /* of the blocks that are the outer loop, or all */
     kn_lv out[MAX_RANK];
     kn_lv first, lane, row; /* of the panel: its first element, the place in it; of the chunk: its first row */
@@ -83,6 +86,15 @@ static bool is_dense(const product *p, int side, group g)
     return stride == 1;
 }
 
+/* Is the operand in memory, k its last dimensions? */
+static bool runs_along_k(const product *p, int side)
+{
+    uint32_t n = p->dims.n_contract;
+    bool last = p->side[side]->kind == PLACE_MEMORY;
+    for (uint32_t c = 0; c < n; c++) last = last && p->dims.contract[side][c] == (int64_t)(p->type[side].rank - n + c);
+    return last;
+}
+
 /* Rows of a tile: a divisor of `rows` where there is one of a good size, else what leaves the most for the last tile. */
 static unsigned rows_of_tile(int64_t rows, unsigned most)
 {
@@ -118,6 +130,7 @@ static void choose(tiles *t)
     unsigned bytes = (unsigned)kiln_dtype_bytes(p->order.accumulator), lanes = t->m->o.vector_bits / 8 / bytes;
     unsigned chains = t->m->o.vector_bits >= 512 ? 24 : 12; /* of 32 and of 16 registers */
     if (lanes == 0) lanes = 1;
+    t->lanes = lanes;
     unsigned vectors = t->panel.size > (int64_t)lanes ? 2 : 1, most = vectors == 2 ? chains / 2 : chains * 2 / 3;
     t->most = rows_of_tile(t->rows.size, most);
     while (vectors * 2 <= MOST_VECTORS && vectors * 2 * t->most <= chains) vectors *= 2;
@@ -129,11 +142,11 @@ static void choose(tiles *t)
     int64_t panels = (t->panel.size + t->width - 1) / t->width;
     t->split = !open && k > KN_DOT_BLOCK && rows > (int64_t)t->most && p->y.dtype == p->order.accumulator;
     t->packed = !open && rows > (int64_t)t->most && (t->split || k <= PANEL_BYTES / bytes / t->width) && (!dense || converts || far);
-    t->rows_packed = !open && !open_rows && panels >= LEAST_PANELS && k > SPREAD_BYTES / bytes / rows && is_dense(p, t->u, t->rows);
+    t->along_k = t->split && k > FAR_ROW_BYTES / bytes / rows && runs_along_k(p, t->u);
+    t->rows_packed = !open && !open_rows && panels >= LEAST_PANELS && k > SPREAD_BYTES / bytes / rows && (t->along_k || is_dense(p, t->u, t->rows));
     t->most_k = t->split ? KN_DOT_BLOCK : k;
     t->chunk = rows;
-    int64_t at_a_time = t->rows_packed ? t->most_k : k;
-    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && at_a_time > CHUNK_BYTES / bytes / t->chunk)
+    while (!open_rows && t->chunk % 2 == 0 && t->chunk / 2 % t->most == 0 && t->chunk / 2 >= 4 * (int64_t)t->most && t->most_k > CHUNK_BYTES / bytes / t->chunk)
         t->chunk /= 2;
     t->rows_packed = t->rows_packed && t->most_k <= MOST_ROW_BYTES / bytes / t->chunk;
 }
@@ -159,6 +172,7 @@ static kn_lv row_element(tile *s, unsigned r, kn_lv k)
     const tiles *t = s->t;
     maker *m = t->m;
     if (!t->rows_packed) return product_factor(m, t->p, t->u, s->row[r], k);
+    if (t->along_k) return lv_load(m, t->row_pack, lv_add(m, lv_add(m, k, s->in_rows), lv_int(m, r * (t->most_k + ROW_APART))));
     kn_lv first = lv_add(m, lv_mul(m, k, lv_int(m, t->most)), s->in_rows);
     return lv_load(m, t->row_pack, lv_add(m, first, lv_int(m, r)));
 }
@@ -262,11 +276,21 @@ static void finish(tile *s, tiles *t, kn_lv start)
     m->loc = p->e->loc;
 }
 
+/* From a row of the result to the same one of the next tile, in elements, where those are added to and no near cache holds them; else 0. */
+static uint32_t to_next_tile(const tiles *t)
+{
+    const product *p = t->p;
+    int64_t stride = 1, most = FAR_RESULT_BYTES / (int64_t)kiln_dtype_bytes(p->y.dtype);
+    if (!t->split || open_size(t->m, kiln_type_size(p->y)) || kiln_type_size(p->y) <= most) return 0;
+    for (uint32_t d = t->rows.at + 1; d < p->y.rank; d++) stride *= p->y.dims[d];
+    return stride <= most ? (uint32_t)(stride * (int64_t)t->most) : 0;
+}
+
 static void store_sums(tile *s, tiles *t, kn_lv start)
 {
     for (unsigned r = 0; r < s->n && t->m->status == KILN_OK; r++) {
         to_row(t, start, r);
-        product_store(t->m, t->p, t->out, s->acc[r]);
+        lv_store_ahead(t->m, t->p->slot, linear_index(t->m, t->p->y, t->out), product_rounded(t->m, t->p, s->acc[r]), to_next_tile(t));
     }
 }
 
@@ -299,7 +323,8 @@ static void make_tile(tiles *t, kn_lv row, unsigned n)
     t->out[t->panel.at] = lv_add(m, t->first, t->lane);
     product_outer(t->p, t->v, t->out, s->column);
     kn_lv start = lv_add(m, t->row, row);
-    s->in_rows = lv_sub(m, lv_mul(m, row, lv_int(m, t->most_k + APART)), lv_mul(m, t->lo, lv_int(m, t->most)));
+    if (t->along_k) s->in_rows = lv_sub(m, lv_mul(m, row, lv_int(m, t->most_k + ROW_APART)), t->lo);
+    else s->in_rows = lv_sub(m, lv_mul(m, row, lv_int(m, t->most_k + APART)), lv_mul(m, t->lo, lv_int(m, t->most)));
     for (unsigned r = 0; r < n && !t->rows_packed; r++) {
         to_row(t, start, r);
         product_outer(t->p, t->u, t->out, s->row[r]);
@@ -343,8 +368,27 @@ static void pack_tiles(tiles *t, int64_t first, int64_t n, unsigned width)
     close_loop(m, ks);
 }
 
+/* Rows of the chunk, one after the other. */
+static void pack_along_k(tiles *t)
+{
+    maker *m = t->m;
+    kn_lv loop, ks, ix[MAX_RANK], row = open_loop(m, 0, t->chunk, 0, &loop);
+    t->out[t->rows.at] = lv_add(m, t->row, row);
+    t->out[t->panel.at] = lv_int(m, 0);
+    product_outer(t->p, t->u, t->out, ix);
+    kn_lv k = open_loop_between(m, t->lo, t->hi, 0, t->p->order.k, t->lanes, &ks);
+    kn_lv x = product_factor(m, t->p, t->u, ix, k);
+    lv_store(m, t->row_pack, lv_add(m, lv_mul(m, row, lv_int(m, t->most_k + ROW_APART)), lv_sub(m, k, t->lo)), x);
+    close_loop(m, ks);
+    close_loop(m, loop);
+}
+
 static void pack_rows(tiles *t)
 {
+    if (t->along_k) {
+        pack_along_k(t);
+        return;
+    }
     int64_t whole = t->chunk / t->most, rest = t->chunk % t->most;
     if (whole) pack_tiles(t, 0, whole, t->most);
     if (rest) pack_tiles(t, whole, 1, (unsigned)rest);
@@ -410,9 +454,7 @@ static kn_lv open_blocks(tiles *t)
 static void make_panel(tiles *t, kn_lv first, unsigned width)
 {
     t->first = first;
-    kn_lv loop = t->rows_packed ? 0 : open_blocks(t);
     make_tiles(t, width);
-    if (loop) close_loop(t->m, loop);
 }
 
 static void new_pack(tiles *t)
@@ -438,12 +480,8 @@ static void make_panels(tiles *t)
 
 static void make_chunk(tiles *t)
 {
-    if (!t->rows_packed) {
-        make_panels(t);
-        return;
-    }
     kn_lv loop = open_blocks(t);
-    pack_rows(t);
+    if (t->rows_packed) pack_rows(t);
     make_panels(t);
     if (loop) close_loop(t->m, loop);
 }
@@ -489,7 +527,8 @@ bool emit_tiles(maker *m, const product *p)
     choose(t);
     new_pack(t);
     int64_t tiles_of_chunk = (t->chunk + t->most - 1) / t->most;
-    if (t->rows_packed) t->row_pack = new_slot(m, KN_SLOT_SCRATCH, 0, p->order.accumulator, tiles_of_chunk * t->most * (t->most_k + APART));
+    int64_t copied = t->along_k ? t->chunk * (t->most_k + ROW_APART) : tiles_of_chunk * t->most * (t->most_k + APART);
+    if (t->rows_packed) t->row_pack = new_slot(m, KN_SLOT_SCRATCH, 0, p->order.accumulator, copied);
     outer_loops(t, 0);
     m->l->nests++;
     return true;

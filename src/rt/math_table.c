@@ -15,7 +15,7 @@ enum { D1, D2, D4, D8, F1, F4, F8, F16, FORMS };
 enum {
 #define FIRST(f) FIRST_##f, LAST_##f = FIRST_##f + FORMS - 1,
 #define FIRST_SLEEF(f, u) FIRST(f)
-    KN_MATHS_F64(FIRST) KN_SLEEF_F64(FIRST_SLEEF) KN_SLEEF_BINARY(FIRST_SLEEF)
+    KN_MATHS(FIRST) KN_SLEEF(FIRST_SLEEF) KN_SLEEF_BINARY(FIRST_SLEEF)
 #undef FIRST
 #undef FIRST_SLEEF
         FIRST_rem,
@@ -82,15 +82,15 @@ KN_REMAINDERS_V4(DECLARE_REMAINDER)
 KN_REMAINDERS_NEON(DECLARE_REMAINDER)
 #endif
 
-KN_MATHS_F32(DECLARE_OWN_32)
-KN_MATHS_F64(DECLARE_OWN_64)
-KN_SLEEF_F32(DECLARE_SLEEF_32)
-KN_SLEEF_F64(DECLARE_SLEEF_64)
+KN_MATHS(DECLARE_OWN_32)
+KN_MATHS(DECLARE_OWN_64)
+KN_SLEEF(DECLARE_SLEEF_32)
+KN_SLEEF(DECLARE_SLEEF_64)
 KN_SLEEF_BINARY(DECLARE_SLEEF_32)
 KN_SLEEF_BINARY(DECLARE_SLEEF_64)
 
 #define ALL(isa)                                                                                                      \
-    KN_MATHS_F32(OWN_##isa##_32) KN_MATHS_F64(OWN_##isa##_64) KN_SLEEF_F32(SLEEF_##isa##_32) KN_SLEEF_F64(SLEEF_##isa##_64) \
+    KN_MATHS(OWN_##isa##_32) KN_MATHS(OWN_##isa##_64) KN_SLEEF(SLEEF_##isa##_32) KN_SLEEF(SLEEF_##isa##_64)             \
         KN_SLEEF_BINARY(SLEEF_##isa##_32) KN_SLEEF_BINARY(SLEEF_##isa##_64) REMAINDERS_##isa
 #if defined(__x86_64__)
 static const struct kiln_table v2 = {.fn = {ALL(V2)}};
@@ -114,7 +114,7 @@ static int first_of(kn_sop op)
 #define CASE(f)                                                                                                       \
     case KN_S_##f: return FIRST_##f;
 #define CASE_SLEEF(f, u) CASE(f)
-        KN_MATHS_F64(CASE) KN_SLEEF_F64(CASE_SLEEF) KN_SLEEF_BINARY(CASE_SLEEF)
+        KN_MATHS(CASE) KN_SLEEF(CASE_SLEEF) KN_SLEEF_BINARY(CASE_SLEEF)
 #undef CASE
 #undef CASE_SLEEF
     case KN_S_rem: return FIRST_rem;

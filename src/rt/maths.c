@@ -3,8 +3,6 @@
  * Here for x86-64-v2 and aarch64. */
 #include "rt/maths.h"
 
-#include <stdint.h>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 

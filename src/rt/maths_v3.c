@@ -4,7 +4,6 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#include <stdint.h>
 
 #define FORM f64_x1_v3
 #define REAL_BITS 64

@@ -22,8 +22,8 @@
 #define DECLARE_F32(f, u) DECLARE(float, (float), f, f1_##u)
 #define DECLARE_F64(f, u) DECLARE(double, (double), f, d1_##u)
 #define DECLARE_BINARY(f, u) DECLARE(float, (float, float), f, f1_##u) DECLARE(double, (double, double), f, d1_##u)
-KN_SLEEF_F32(DECLARE_F32)
-KN_SLEEF_F64(DECLARE_F64)
+KN_SLEEF(DECLARE_F32)
+KN_SLEEF(DECLARE_F64)
 KN_SLEEF_BINARY(DECLARE_BINARY)
 
 const kn_sop_info kn_sops[KN_N_SOPS] = {
@@ -85,8 +85,8 @@ kn_sop kn_sop_find(const char *name, size_t n)
 #define SLEEF_F32(f, u) case KN_S_##f: return SLEEF(f, f1_##u)(a);
 #define BINARY_F64(f, u) case KN_S_##f: return SLEEF(f, d1_##u)(a, b);
 #define BINARY_F32(f, u) case KN_S_##f: return SLEEF(f, f1_##u)(a, b);
-FLOAT_OPS(double, f64, DOUBLE_FN, fma, KN_MATHS_F64(OWN_F64) KN_SLEEF_F64(SLEEF_F64) KN_SLEEF_BINARY(BINARY_F64))
-FLOAT_OPS(float, f32, FLOAT_FN, fmaf, KN_MATHS_F32(OWN_F32) KN_SLEEF_F32(SLEEF_F32) KN_SLEEF_BINARY(BINARY_F32))
+FLOAT_OPS(double, f64, DOUBLE_FN, fma, KN_MATHS(OWN_F64) KN_SLEEF(SLEEF_F64) KN_SLEEF_BINARY(BINARY_F64))
+FLOAT_OPS(float, f32, FLOAT_FN, fmaf, KN_MATHS(OWN_F32) KN_SLEEF(SLEEF_F32) KN_SLEEF_BINARY(BINARY_F32))
 
 static bool compare_float(kn_sop op, double a, double b)
 {

@@ -40,7 +40,7 @@ static void one_row(void **state)
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         check_beside(*state, programs[i].text, 997);
-        char *made = stage_beside(*state, programs[i].text, "loops");
+        char *made = loops_beside(*state, programs[i].text);
         if (times_in(made, "in 0 .. 40 ") != programs[i].loops || times_in(made, " if %") != programs[i].branches)
             fail_msg("%u loops, %u branches expected:\n%s", programs[i].loops, programs[i].branches, made);
         if (programs[i].branches && !strstr(made, ": f32[80] scratch")) fail_msg("more than a row is stored:\n%s", made);
@@ -56,7 +56,7 @@ static void places(void **state)
         "p:f32[3,40,128] = dot_general[dimension_numbers=(([1], [0]), ([], [])) out_sharding=None precision=None preferred_element_type=float32] k x "
         "a:f32[3,40,128] = mul p zb b:f32[3,40,128] = dynamic_update_slice a u 0:i32[] 5:i32[] 0:i32[] c:f32[40,128] = reduce_sum[axes=(0,) out_sharding=None] b in (c,) }";
     check_beside(*state, text, 997);
-    char *made = stage_beside(*state, text, "loops");
+    char *made = loops_beside(*state, text);
     if (!strstr(made, ": f32[384] scratch") || times_in(made, "in 0 .. 40 ") != 1) fail_msg("%s", made);
     free(made);
 }
@@ -71,7 +71,7 @@ static void state_of_a_loop(void **state)
         "b:f32[40,80] = dynamic_update_slice a u 3:i32[] 0:i32[] m:f32[40,80] = mul b s e:f32[1,80] = slice[limit_indices=(40, 80) start_indices=(39, 0) strides=None] m "
         "f:f32[39,80] = slice[limit_indices=(39, 80) start_indices=(0, 0) strides=None] m g:f32[40,80] = concatenate[dimension=0] e f in (n, g) }] u v 0:i32[] x in (y,) }";
     check_beside(*state, text, 997);
-    char *made = stage_beside(*state, text, "loops");
+    char *made = loops_beside(*state, text);
     if (times_in(made, "in 0 .. 40 ") != 1 || !strstr(made, "scratch 13120\n")) fail_msg("%s", made);
     free(made);
 }
@@ -111,7 +111,7 @@ static void named_by_constants(void **state)
         "  }) : (tensor<9x40x80xf32>, tensor<3x2xi32>, tensor<3x80xf32>) -> tensor<9x40x80xf32>\n"
         "  return %y : tensor<9x40x80xf32>\n }\n}\n";
     check_beside(*state, text, 997);
-    char *made = stage_beside(*state, text, "loops");
+    char *made = loops_beside(*state, text);
     if (strstr(made, "if %") || strstr(made, "= const") || strstr(made, "max ")) fail_msg("%s", made);
     free(made);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What containers grant, read from files as systems have them: both versions of control groups, mixed ones, groups within groups,
- * containers with and without a name space of their own, and files that are missing or not what they should be. */
+ * containers with and without a name space of their own, and files that are missing or not what they should be. And what a process may
+ * run on. */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "base/quota.h"
 #include "testing.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +140,14 @@ static void this_machine(void **state)
     (void)state;
     unsigned n = kn_default_threads();
     assert_true(n >= 1 && n <= 65536);
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_true(n <= (unsigned)CPU_COUNT(&all));
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(kn_default_threads(), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 static int make_root(void **state)

@@ -13,6 +13,7 @@
 #include "base/fpmode.h"
 
 #include <sys/wait.h>
+#include <time.h>
 
 /* The thread sanitizer allows no threads in a process that one with threads forked off. */
 #if defined(__SANITIZE_THREAD__)
@@ -186,6 +187,33 @@ static void settings(void **state)
     assert_int_equal(kiln_ctx_create(&o, &ctx), KILN_INVALID);
     ctx = context(0);
     assert_true(kiln_ctx_threads(ctx) >= 1);
+    kiln_ctx_release(ctx);
+}
+
+static double processor_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Workers that have nothing to do take no time of any processor. */
+static void idle(void **state)
+{
+    (void)state;
+    kiln_ctx *ctx = context(4);
+    kiln_exec *f = compiled(ctx, source);
+    kiln_array *in = numbers(ctx), *out[N_OUT];
+    assert_ok(ctx, kiln_exec_call(ctx, f, &in, out));
+    assert_int_equal(counts().workers, 3);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* until they have all come to rest */
+    double before = processor_ms();
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    double taken = processor_ms() - before;
+    if (taken > 20) fail_msg("%.1f ms of processors in 200 ms", taken);
+    release(out, N_OUT);
+    kiln_array_release(in);
+    kiln_exec_release(f);
     kiln_ctx_release(ctx);
 }
 
@@ -468,7 +496,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_programs), cmocka_unit_test(limits), cmocka_unit_test(settings), cmocka_unit_test(hosts),
         cmocka_unit_test(no_context),     cmocka_unit_test(forked), cmocka_unit_test(alone),    cmocka_unit_test(mode),
-        cmocka_unit_test(pieces),         cmocka_unit_test(stopped), cmocka_unit_test(no_memory),
+        cmocka_unit_test(pieces),         cmocka_unit_test(stopped), cmocka_unit_test(no_memory), cmocka_unit_test(idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

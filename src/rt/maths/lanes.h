@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of this folder as C on LANES elements of REAL_BITS bits, functions kn_maths_NAME_FORM; ISA says what the processor has: 2
- * (SSE4.2), 3 (AVX2, FMA), 4 (AVX-512) or 8 (NEON). Included once a form, which undefines what it defines but for the names.
+ * (SSE4.2), 3 (AVX2, FMA), 4 (AVX-512), 8 (NEON), or 0: what C has, on one element. Included once a form, which undefines what it defines
+ * but for the names.
  *
  *   F, I, M              floats, integers of their width, truths
  *   K, KI                constants
@@ -9,11 +10,17 @@
  *   BITS, REAL           the same bits as integers, as floats
  *   IADD ISUB IAND IOR IXOR SHL SHRL   of integers, wrapping; shifts by a constant
  *   LT LE EQ, SELECT     false for NaN; M ? a : b
+ *   TOP                  of integers: is the highest bit set
+ *   REST(a, b, p)        of f64: what the product p of a and b was rounded by: a b - p
  *   SCALE                scale.h, or an instruction with its result
- *   PART_1, PART_2       a program of one or two operands, within another
+ *   P, (P){a, b}         two floats whose sum, or difference, is meant
+ *   PART(name, ...)      a program within another, MATHS_PART(type, name, parameters)
  *   WIDE                 of f32: a program for f64, in the form WIDER, and its result rounded
  *   RECIPROCAL           of f64: that of f32, to about 23 bits
  *   RARELY(m, y, f, x)   y, and the function for operands far away (rt/maths.h) where m */
+#include <math.h>
+#include <stdint.h>
+
 #ifndef KN_PASTE
 #define KN_PASTE_(a, b) a##b
 #define KN_PASTE(a, b) KN_PASTE_(a, b)
@@ -22,6 +29,7 @@
 #define F OF_FORM(kn_maths_real_)
 #define I OF_FORM(kn_maths_int_)
 #define M OF_FORM(kn_maths_truth_)
+#define P OF_FORM(kn_maths_pair_)
 
 #if REAL_BITS == 32
 #define SCALAR float
@@ -87,23 +95,29 @@ typedef SCALAR F __attribute__((vector_size(LANES * REAL_BITS / 8)));
 typedef INTEGER I __attribute__((vector_size(LANES * REAL_BITS / 8)));
 #if LANES * REAL_BITS < 512
 typedef TRUTH M __attribute__((vector_size(LANES * REAL_BITS / 8)));
-#else
+#elif LANES == 16
 typedef uint16_t M;
+#else
+typedef uint8_t M;
 #endif
 INLINE F OF_FORM(kn_maths_all_)(SCALAR v) { return v - (F){0}; }
 INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #define BITS(a) ((I)(a))
 #define REAL(a) ((F)(a))
 #endif
+typedef struct P {
+    F high, low;
+} P;
 
 #if LANES == 1
 #define LT(a, b) ((a) < (b))
 #define LE(a, b) ((a) <= (b))
 #define EQ(a, b) ((a) == (b))
 #define SELECT(m, a, b) ((m) ? (a) : (b))
+#define TOP(a) ((a) >> (REAL_BITS - 1) != 0)
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
-#if ISA == 2
+#if ISA == 0 || ISA == 2
 #define FMA(a, b, c) ((a) * (b) + (c))
 #elif REAL_BITS == 32
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
@@ -116,6 +130,7 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #define LE(a, b) ((M)((a) <= (b)))
 #define EQ(a, b) ((M)((a) == (b)))
 #define SELECT(m, a, b) ((F)(((m) & (M)(a)) | (~(m) & (M)(b))))
+#define TOP(a) ((M)(a) < 0)
 #define LEAST(a, b) SELECT(LT(a, b), a, b)
 #define MOST(a, b) SELECT(LT(b, a), a, b)
 #if REAL_BITS == 32
@@ -145,38 +160,63 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #define LE(a, b) KN_PASTE(MACHINE(cmp_), _mask)(a, b, _CMP_LE_OQ)
 #define EQ(a, b) KN_PASTE(MACHINE(cmp_), _mask)(a, b, _CMP_EQ_OQ)
 #define SELECT(m, a, b) MACHINE(mask_blend_)(m, b, a)
+#if REAL_BITS == 32
+#define TOP(a) _mm512_movepi32_mask((__m512i)(a))
+#else
+#define TOP(a) _mm512_movepi64_mask((__m512i)(a))
+#endif
 #define SCALE(p, t) MACHINE(scalef_)(p, SUB(t, K(ROUNDER)))
 #else
 #define LT(a, b) ((M)((a) < (b)))
 #define LE(a, b) ((M)((a) <= (b)))
 #define EQ(a, b) ((M)((a) == (b)))
 #define SELECT(m, a, b) MACHINE(blendv_)(b, a, (F)(m))
+#define TOP(a) ((M)(a)) /* which blendv takes for a truth */
 #endif
 #endif
-#if REAL_BITS == 32
+
+#if ISA == 0 || ISA == 2
+#define REST(a, b, p) PART(rest, a, b, p)
+#else
+#define REST(a, b, p) FMA(a, b, NEG(p))
+#endif
+
+#define FAR(f) KN_PASTE(kn_maths_far_##f##_f, REAL_BITS)
 #if LANES == 1
-#define WIDE(part, x) ((float)KN_PASTE(kn_maths_##part##_, WIDER)((double)(x)))
-#define RARELY(m, y, f, x) ((m) ? kn_maths_far_##f(x) : (y))
+#define RARELY(m, y, f, x) ((m) ? FAR(f)(x) : (y))
 #else
 #if ISA == 8
 #define ANY(m) (vmaxvq_u32((uint32x4_t)(m)) != 0)
-#elif LANES == 16
+#define LANE(m, i) ((m)[i])
+#elif LANES * REAL_BITS == 512
 #define ANY(m) ((m) != 0)
+#define LANE(m, i) ((m) >> (i) & 1)
 #else
 #define ANY(m) (MACHINE(movemask_)((F)(m)) != 0)
+#define LANE(m, i) ((m)[i])
 #endif
+#define RARELY(m, y, f, x) (__builtin_expect(ANY(m), 0) ? OF_FORM(kn_maths_rarely_)(m, y, FAR(f), x) : (y))
+HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F y, SCALAR (*far)(SCALAR), F x)
+{
+    for (int i = 0; i < LANES; i++)
+        if (LANE(m, i)) y[i] = far(x[i]);
+    return y;
+}
+#endif
+
+#if REAL_BITS == 32
+#if LANES == 1
+#define WIDE(part, x) ((float)KN_PASTE(kn_maths_##part##_, WIDER)((double)(x)))
+#else
 #if LANES == 16
-#define LANE(m, i) ((m) >> (i) & 1)
 #define LOW(x) _mm512_cvtps_pd(_mm512_castps512_ps256(x))
 #define HIGH(x) _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))
 #define JOIN(low, high) _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1)
 #elif LANES == 8
-#define LANE(m, i) ((m)[i])
 #define LOW(x) _mm256_cvtps_pd(_mm256_castps256_ps128(x))
 #define HIGH(x) _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))
 #define JOIN(low, high) _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low))
 #else
-#define LANE(m, i) ((m)[i])
 #if ISA == 2
 #define LOW(x) _mm_cvtps_pd(x)
 #define HIGH(x) _mm_cvtps_pd(_mm_movehl_ps(x, x))
@@ -192,13 +232,6 @@ INLINE I OF_FORM(kn_maths_int_all_)(INTEGER v) { return v - (I){0}; }
 #else
 #define WIDE(part, x) _mm256_cvtpd_ps(KN_PASTE(kn_maths_##part##_, WIDER)(_mm256_cvtps_pd(x)))
 #endif
-#define RARELY(m, y, f, x) (__builtin_expect(ANY(m), 0) ? OF_FORM(kn_maths_rarely_)(m, y, kn_maths_far_##f, x) : (y))
-HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F y, float (*far)(float), F x)
-{
-    for (int i = 0; i < LANES; i++)
-        if (LANE(m, i)) y[i] = far(x[i]);
-    return y;
-}
 #endif
 #elif LANES == 1
 #define RECIPROCAL(d) ((double)(1 / (float)(d)))
@@ -213,7 +246,7 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #endif
 
 #ifndef SCALE
-#define SCALE(p, t) PART_2(scale, p, t)
+#define SCALE(p, t) PART(scale, p, t)
 #endif
 
 #ifndef MATHS_INLINE
@@ -223,10 +256,8 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #else
 #define MATHS_1(name, x) INLINE F OF_FORM(kn_maths_##name##_)(F x)
 #endif
-#define MATHS_PART_1(name, a) INLINE F OF_FORM(kn_maths_##name##_)(F a)
-#define MATHS_PART_2(name, a, b) INLINE F OF_FORM(kn_maths_##name##_)(F a, F b)
-#define PART_1(name, a) OF_FORM(kn_maths_##name##_)(a)
-#define PART_2(name, a, b) OF_FORM(kn_maths_##name##_)(a, b)
+#define MATHS_PART(type, name, ...) INLINE type OF_FORM(kn_maths_##name##_)(__VA_ARGS__)
+#define PART(name, ...) OF_FORM(kn_maths_##name##_)(__VA_ARGS__)
 
 #if REAL_BITS == 32
 #include "rt/maths/f32.h"
@@ -238,6 +269,7 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #undef F
 #undef I
 #undef M
+#undef P
 #undef SCALAR
 #undef INTEGER
 #undef TRUTH
@@ -261,6 +293,8 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #undef INLINE
 #undef BITS
 #undef REAL
+#undef TOP
+#undef REST
 #undef LT
 #undef LE
 #undef EQ
@@ -272,6 +306,7 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #undef MACHINE
 #undef SCALE
 #undef WIDE
+#undef FAR
 #undef RARELY
 #undef ANY
 #undef LANE
@@ -280,10 +315,8 @@ HAVE static __attribute__((noinline, unused)) F OF_FORM(kn_maths_rarely_)(M m, F
 #undef JOIN
 #undef RECIPROCAL
 #undef MATHS_1
-#undef MATHS_PART_1
-#undef MATHS_PART_2
-#undef PART_1
-#undef PART_2
+#undef MATHS_PART
+#undef PART
 #undef FORM
 #undef WIDER
 #undef LANES

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tanh of f32, in f64: tanh x = y / (y + 2) with y = e^2x - 1 = 2^n (1 + p) - 1. It is 1 from 9.02 on. The quotient by one step of Newton's
- * from f32's. */
-MATHS_PART_1(wide_tanh, x)
+/* tanh of f32, in f64: tanh x = y / (y + 2) with y = e^2x - 1. It is 1 from 9.02 on. The quotient by one step of Newton's from f32's. */
+MATHS_PART(F, wide_tanh, F x)
 {
     F below = LEAST(K(10), x);
     F inside = MOST(K(-10), below);
-    F twice = ADD(inside, inside);
-    F t = FMA(twice, K(0x1.71547652b82fep0), K(ROUNDER));
-    F n = SUB(t, K(ROUNDER));
-    F r = FMA(n, K(-0x1.62e42fefa39efp-1), twice);
-    F q6 = FMA(K(0x1.a055092ec3f15p-13), r, K(0x1.6d72f45df4837p-10));
-    F q5 = FMA(q6, r, K(0x1.111170cca61c7p-7));
-    F q4 = FMA(q5, r, K(0x1.5554afefa6512p-5));
-    F q3 = FMA(q4, r, K(0x1.5555550002692p-3));
-    F q2 = FMA(q3, r, K(0x1.00000026a5b71p-1));
-    F q1 = FMA(q2, r, K(1));
-    F p = MUL(q1, r);
-    I bits = IADD(BITS(t), KI(BIASES / 2 - ROUNDER_BITS));
-    F s = REAL(SHL(bits, MANTISSA));
-    F less = SUB(s, K(1));
-    F y = FMA(s, p, less);
+    F y = PART(wide_expm1, ADD(inside, inside));
     F d = ADD(y, K(2));
     F about = RECIPROCAL(d);
     F away = FMA(NEG(d), about, K(1));
