@@ -66,7 +66,7 @@ static void check_beside(kiln_ctx *ctx, const char *text, uint32_t infinite)
     kiln_prog_release(p);
 }
 
-/* A stage of a program compiled for vectors of 512 bits, as text to be freed. */
+/* A stage of a program compiled at level 2 for vectors of 512 bits of x86-64-v4, as text to be freed. */
 static inline char *stage_beside(kiln_ctx *ctx, const char *text, const char *stage)
 {
     kiln_prog *p;
@@ -75,6 +75,7 @@ static inline char *stage_beside(kiln_ctx *ctx, const char *text, const char *st
     kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
     o.vector_bits = 512;
     o.target = "x86-64-v4";
+    o.tier = 2;
     assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "beside", &p));
     assert_ok(ctx, kn_compile_stage(ctx, p, &o, stage, &made, &n));
     char *copy = strdup(made);

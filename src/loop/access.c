@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loop/access.h"
 
+#include "array/size.h"
+
 kn_index_form kn_index_range(int64_t lo, int64_t hi)
 {
     kn_index_form f = {.ok = true, .add = lo};
@@ -50,8 +52,11 @@ static kn_index_form extreme(kn_sop op, const kn_index_form *a, const kn_index_f
 {
     int64_t x[2], y[2];
     if (a->coef || b->coef || !kn_index_bounds(a, &x[0], &x[1]) || !kn_index_bounds(b, &y[0], &y[1])) return (kn_index_form){0};
-    for (int k = 0; k < 2; k++)
-        if ((op == KN_S_min) != (x[k] < y[k])) x[k] = y[k];
+    for (int k = 0; k < 2; k++) {
+        bool less = kn_size_at_most(x[k], y[k]);
+        if (!less && !kn_size_at_most(y[k], x[k])) return (kn_index_form){0}; /* it depends on a size */
+        if ((op == KN_S_min) != less) x[k] = y[k];
+    }
     return kn_index_range(x[0], x[1]);
 }
 
@@ -77,10 +82,10 @@ bool kn_index_in_row(const kn_index_form *f, int64_t stride, int64_t reach, int6
     rest.n = 0;
     *period = 0;
     for (uint32_t k = 0; k < f->n; k++) {
-        if (f->part[k].step < reach) rest.part[rest.n++] = f->part[k];
-        else *period = kn_gcd(f->part[k].step, *period);
+        if (kn_size_at_most(reach, f->part[k].step)) *period = kn_gcd(f->part[k].step, *period);
+        else rest.part[rest.n++] = f->part[k];
     }
     if (!kn_index_bounds(&rest, &lo, &hi) || lo < 0 || *period % stride) return false;
     *start = lo - lo % stride;
-    return hi - *start < stride;
+    return kn_size_less(hi - *start, stride);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What need not stand in memory once loops over the same rows are one: a value per row stays in a register, what is the same along a row is
  * computed before it, scratch that is written and read within a row is as long as a row. Cost: linear in instructions for each array of scratch. */
+#include "array/size.h"
 #include "loop/merger.h"
 
 /* ---- a value per row ---- */
@@ -148,7 +149,7 @@ static bool take_apart(const shortening *h, kn_lv v, int64_t *add, uint32_t *n, 
     bool product = index && in->sop == KN_S_mul && merger_constant(h->g, in->b, &k);
     if (product && in->a == h->iv && k == h->stride) return true;
     if (*n == MOST_PIECES) return false;
-    if (product && k >= h->reach) { /* from place to place */
+    if (product && kn_size_at_most(h->reach, k)) { /* from place to place */
         if (!h->period || k % h->period) return false;
         p[(*n)++] = (piece){in->a, k / h->period * h->stride};
         return true;
@@ -156,7 +157,7 @@ static bool take_apart(const shortening *h, kn_lv v, int64_t *add, uint32_t *n, 
     kn_index_form f = form_of(h->g, v);
     if (f.coef || !kn_index_bounds(&f, &lo, &hi)) return false;
     for (uint32_t i = 0; i < f.n; i++)
-        if (f.part[i].step >= h->reach) return false;
+        if (kn_size_at_most(h->reach, f.part[i].step)) return false;
     p[(*n)++] = (piece){v, 1};
     return true;
 }
@@ -168,7 +169,11 @@ kn_lv put(merger *g, kn_lblock *out, kn_linst in)
     return ok ? g->l->inst.n - 1 : 0;
 }
 
-kn_lv put_int(merger *g, kn_lblock *out, int64_t x) { return put(g, out, (kn_linst){.op = KN_L_CONST, .dtype = KILN_I64, .imm.i = x}); }
+kn_lv put_int(merger *g, kn_lblock *out, int64_t x)
+{
+    bool size = g->l->sized && kn_size_open(x);
+    return put(g, out, (kn_linst){.op = KN_L_CONST, .dtype = KILN_I64, .imm.i = x, .index = size ? KN_CONST_SIZE : 0});
+}
 
 static kn_lv put_sop(merger *g, kn_lblock *out, kn_sop op, kn_lv a, kn_lv b)
 {
@@ -222,7 +227,7 @@ static void shorten_scratch(merger *g, kn_lblock *b, const summary *a)
         const access *x = &a->slots[s];
         kn_slot *slot = &g->l->slots.v[s];
         shortening h = {.g = g, .slot = s, .iv = b->params.v[0], .stride = x->stride, .period = x->period};
-        if (!only_in_row(g, s, a) || !reach_of(a, x->stride, &h.reach)) continue;
+        if (!only_in_row(g, s, a) || !reach_of(a, x->stride, &h.reach) || (g->l->sized && x->period)) continue;
         int64_t places = x->period ? x->most / x->period + 1 : 1;
         if (places >= slot->elements / x->stride) continue;
         if (!looked) {
@@ -268,23 +273,11 @@ static void find_read(const merger *g, const kn_lblock *b, bool *dead)
     }
 }
 
-void pack_scratch(merger *g)
+void drop_scratch(merger *g)
 {
     bool *dead = KN_NEWN(&g->m->temp, bool, g->l->slots.n);
     if (!MAKER_TRY_MEM(g->m, dead)) return;
     for (uint32_t s = 0; s < g->l->slots.n; s++) dead[s] = g->l->slots.v[s].kind == KN_SLOT_SCRATCH && !g->alias.fixed[s];
     find_read(g, &g->l->top, dead);
     drop_stores(g, &g->l->top, dead);
-    bool moved = false; /* a pointer that moves may have no buffer of its own: then all stay where they are */
-    for (uint32_t s = 0; s < g->l->slots.n; s++) {
-        kn_slot *slot = &g->l->slots.v[s];
-        if (dead[s]) slot->elements = 0;
-        moved = moved || (slot->kind == KN_SLOT_SCRATCH && g->alias.fixed[s]);
-    }
-    size_t bytes = 0, per = 0;
-    for (uint32_t s = 0; s < g->l->slots.n && !moved; s++) {
-        kn_slot *slot = &g->l->slots.v[s];
-        if (slot->kind == KN_SLOT_SCRATCH) kn_slot_place(slot, &bytes, &per);
-    }
-    if (!moved) g->l->scratch_bytes = bytes, g->l->scratch_per = per;
 }

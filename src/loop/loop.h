@@ -152,10 +152,11 @@ bool kn_slot_place(kn_slot *s, size_t *bytes, size_t *per);
 
 /* Is `index` of a KN_L_CONST: it stands for a size, until all is made (size.c). */
 enum { KN_CONST_SIZE = 1 };
-/* Constants that stand for sizes become values made of n: the last step of kn_loops_make. */
+static inline bool kn_is_size(const kn_linst *in) { return in->op == KN_L_CONST && in->index == KN_CONST_SIZE; }
+/* Constants that stand for sizes become values made of n: the last step of kn_loops_make (size.c). */
 kiln_status kn_loops_open(kiln_ctx *ctx, kn_loops *l);
 /* Are `a` and `b`, made of one program at sizes n and `at` (which stands for a size itself), the same but for the sizes? Else *differs
- * is the first instruction of a that is not; 0: something else. Both as they are before kn_loops_open. */
+ * is the first instruction of a that is not; 0: something else. Both as they are before kn_loops_open (alike.c). */
 bool kn_loops_alike(const kn_loops *a, const kn_loops *b, int64_t at, kn_lv *differs);
 
 /* Finds the loops that may and that pay to be split over threads, and makes such loops of long reductions. `donated` as below; `least`:

@@ -130,7 +130,7 @@ static kn_lv constant(maker *m, kiln_dtype d, kn_scalar v, bool size)
 kn_lv lv_const(maker *m, kiln_dtype d, kn_scalar v) { return constant(m, d, v, false); }
 kn_lv lv_int(maker *m, int64_t v) { return constant(m, KILN_I64, (kn_scalar){.i = v}, m->l && open_size(m, v)); }
 
-static bool is_size(const maker *m, kn_lv v) { return v && m->l->inst.v[v].op == KN_L_CONST && m->l->inst.v[v].index == KN_CONST_SIZE; }
+static bool is_size(const maker *m, kn_lv v) { return v && kn_is_size(&m->l->inst.v[v]); }
 
 bool lv_known_size(maker *m, kn_lv v, int64_t *value)
 {

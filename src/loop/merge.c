@@ -190,5 +190,5 @@ void merge_loops(maker *m)
     g->stamp = KN_NEWN(&m->temp, uint32_t, g->n_values);
     if (!MAKER_TRY_MEM(m, g->memo && g->stamp)) return;
     merge_block(g, &m->l->top, 0);
-    if (m->status == KILN_OK) pack_scratch(g);
+    if (m->status == KILN_OK) drop_scratch(g);
 }

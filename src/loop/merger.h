@@ -77,7 +77,7 @@ void add_touches(summary *a, const summary *x, int64_t trip); /* what x lists is
 
 /* ---- keep.c ---- */
 void keep_in_rows(merger *g, kn_lv loop, const summary *a);
-void pack_scratch(merger *g); /* scratch that nobody reads goes */
+void drop_scratch(merger *g); /* what nobody reads is not written */
 /* Instructions appended to `out`, which is temporary. */
 kn_lv put(merger *g, kn_lblock *out, kn_linst in);
 kn_lv put_int(merger *g, kn_lblock *out, int64_t x);

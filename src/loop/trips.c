@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a loop accesses, and in which of its trips: whether an element belongs to one of them alone. Cost: linear in instructions. */
+#include "array/size.h"
 #include "loop/merger.h"
 #include "loop/turned.h"
 
@@ -42,7 +43,7 @@ static bool in_row_of_trip(const summary *s, const kn_index_form *f, int64_t *pe
     int64_t reach, start;
     if (!f->ok || !reach_of(s, f->coef, &reach) || !kn_index_in_row(f, f->coef, reach, &start, period)) return false;
     *period = kn_gcd(start, *period);
-    return !*period || *period >= reach;
+    return !*period || kn_size_at_most(reach, *period);
 }
 
 static void note_access(merger *g, summary *s, const kn_linst *in)
@@ -60,7 +61,7 @@ static void note_access(merger *g, summary *s, const kn_linst *in)
     bool by_row = in_row_of_trip(s, &f, &period) && (at->count == 0 || (at->by_row && at->stride == f.coef));
     at->stride = f.coef;
     at->period = kn_gcd(at->period, period);
-    at->by_row = by_row && reach_of(s, f.coef, &reach) && (!at->period || at->period >= reach);
+    at->by_row = by_row && reach_of(s, f.coef, &reach) && (!at->period || kn_size_at_most(reach, at->period));
     at->trip = EVERY_TRIP;
     at->count++;
     if (store) at->written = true;
@@ -124,7 +125,7 @@ summary summary_of(merger *g, kn_lv loop)
 static bool same_rows(const summary *a, const access *x, const access *y)
 {
     int64_t period = kn_gcd(x->period, y->period), reach;
-    return x->by_row && y->by_row && x->stride == y->stride && reach_of(a, x->stride, &reach) && (!period || period >= reach);
+    return x->by_row && y->by_row && x->stride == y->stride && reach_of(a, x->stride, &reach) && (!period || kn_size_at_most(reach, period));
 }
 
 bool trips_meet(const merger *g, const summary *a, uint32_t s, const access *x, uint32_t t, const access *y)
@@ -177,9 +178,9 @@ static int64_t row_of(const summary *a, const access *x, const kn_index_form *f,
     if (!x->by_row) return x->trip >= 0 ? x->trip : NO_TRIP;
     if (!f->ok || f->coef || !reach_of(a, x->stride, &reach) || !kn_index_in_row(f, x->stride, reach, &start, period)) return NO_TRIP;
     *period = kn_gcd(x->period, *period);
-    if (*period && *period < reach) return NO_TRIP;
+    if (*period && !kn_size_at_most(reach, *period)) return NO_TRIP;
     int64_t row = (*period ? start % *period : start) / x->stride;
-    return row >= a->lo && row < a->hi ? row : NO_TRIP;
+    return row >= a->lo && kn_size_less(row, a->hi) ? row : NO_TRIP;
 }
 
 int64_t trip_of(const merger *g, const summary *a, const summary *x)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over rows with single rows written in between: one loop, with a branch in it; the interpreter's bits. */
+#define _GNU_SOURCE /* anonymous mappings */
 #include "beside.h"
+#include "sized_run.h"
 
 #define HEAD "{ lambda ; x:f32[40,80] u:f32[1,80] v:f32[80] w:f32[80]. let vb:f32[40,80] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(40, 80) sharding=None] v " \
              "wb:f32[40,80] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(40, 80) sharding=None] w a:f32[40,80] = add x vb "
@@ -59,6 +61,41 @@ static void places(void **state)
     free(made);
 }
 
+/* The state of a loop, of which a row is given and which is turned: one pass a trip, and scratch is the other buffer and a row. */
+static void state_of_a_loop(void **state)
+{
+    static const char text[] =
+        "{ lambda ; x:f32[40,80] u:f32[1,80] v:f32[80]. let _:i32[] y:f32[40,80] = while[cond_nconsts=0 cond_jaxpr={ lambda ; k:i32[] a:f32[40,80]. let p:bool[] = lt k 9:i32[] in (p,) } "
+        "body_nconsts=2 body_jaxpr={ lambda ; u:f32[1,80] v:f32[80] k:i32[] s:f32[40,80]. let n:i32[] = add k 1:i32[] "
+        "vb:f32[40,80] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(40, 80) sharding=None] v a:f32[40,80] = mul s vb "
+        "b:f32[40,80] = dynamic_update_slice a u 3:i32[] 0:i32[] m:f32[40,80] = mul b s e:f32[1,80] = slice[limit_indices=(40, 80) start_indices=(39, 0) strides=None] m "
+        "f:f32[39,80] = slice[limit_indices=(39, 80) start_indices=(0, 0) strides=None] m g:f32[40,80] = concatenate[dimension=0] e f in (n, g) }] u v 0:i32[] x in (y,) }";
+    check_beside(*state, text, 997);
+    char *made = loops_beside(*state, text);
+    if (times_in(made, "in 0 .. 40 ") != 1 || !strstr(made, "scratch 13120\n")) fail_msg("%s", made);
+    free(made);
+}
+
+/* The number of rows is given at each call: a row that there may not be is no trip's. */
+static void open_rows(void **state)
+{
+    static const char *const texts[] = {
+        "{ lambda ; x:f32[n,80] u:f32[1,80] v:f32[80]. let vb:f32[n,80] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(n, 80) sharding=None] v a:f32[n,80] = add x vb "
+        "b:f32[n,80] = dynamic_update_slice a u 3:i32[] 0:i32[] c:f32[n,80] = mul b vb in (c,) }",
+        "{ lambda ; x:f32[n,80] u:f32[1,80] v:f32[80] i:i32[]. let vb:f32[n,80] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(n, 80) sharding=None] v a:f32[n,80] = add x vb "
+        "b:f32[n,80] = dynamic_update_slice a u i 0:i32[] c:f32[n,80] = mul b vb in (c,) }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        kiln_prog *p;
+        kiln_exec *f;
+        assert_ok(*state, kiln_prog_parse(*state, texts[i], strlen(texts[i]), "rows", &p));
+        assert_ok(*state, kiln_compile(*state, p, NULL, &f));
+        for (int64_t n = 1; n < 9; n++) assert_ok(*state, sized_run(*state, p, f, n, texts[i]));
+        kiln_exec_release(f);
+        kiln_prog_release(p);
+    }
+}
+
 /* Rows that constants name: indices are known, nothing is tested, and nothing reads the constants. */
 static void named_by_constants(void **state)
 {
@@ -81,6 +118,6 @@ static void named_by_constants(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_row), cmocka_unit_test(places), cmocka_unit_test(named_by_constants)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_row), cmocka_unit_test(places), cmocka_unit_test(state_of_a_loop), cmocka_unit_test(open_rows), cmocka_unit_test(named_by_constants)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
