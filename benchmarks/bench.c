@@ -14,6 +14,7 @@
 const char *bench_kiln(const bench *b) { return b->kiln; }
 const char *bench_folder(const bench *b) { return b->folder; }
 bool bench_wants_peers(const bench *b) { return b->peers; }
+int bench_threads(const bench *b) { return b->threads; }
 double bench_now(void) { return 1e-9 * (double)kn_clock_ns(); }
 const bench_case *bench_running(const bench *b) { return b->at; }
 

@@ -37,6 +37,7 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
 const char *bench_kiln(const bench *b);   /* path of the command `kiln` */
 const char *bench_folder(const bench *b); /* benchmarks/ of the source tree */
 bool bench_wants_peers(const bench *b);
+int bench_threads(const bench *b); /* of every side */
 const bench_case *bench_running(const bench *b);
 
 /* ---- values: false when they differ, said on standard error; the case is then marked failed and must not time ---- */
@@ -99,8 +100,8 @@ double bench_now(void); /* s, monotonic */
 /* ---- other processes ---- */
 
 /* Runs a command to its end with its output dropped: its exit code, 128 + signal, or -1. Time from before the fork to after the wait
- * is added to `t` (may be NULL). */
-int bench_command(const char *const *argv, kn_taken *t);
+ * is added to `t`; `resident` gets the largest memory that it held, in bytes (not less than the runner's own at the fork). Both may be NULL. */
+int bench_command(const char *const *argv, kn_taken *t, double *resident);
 
 /* A peer: a process that answers one line of JSON for each line of JSON. */
 typedef struct bench_peer bench_peer;
@@ -109,6 +110,8 @@ bench_peer *bench_peer_start(const char *const *argv, char *why, size_t why_byte
 /* Takes over `ask`. NULL when the peer has died, does not answer in time or answers {"error": ...}; `why` says it. */
 json_t *bench_peer_ask(bench_peer *p, json_t *ask, char *why, size_t why_bytes);
 void bench_peer_stop(bench_peer *p);
+/* The path of the Python of the peers' environment; false: it is left out, and `row` of the table says why. */
+bool bench_python(bench *b, const char *row, char out[4096]);
 /* Starts peers/SCRIPT with the Python of the peers' environment. What it says of itself, to be freed; NULL: it is left out, and `row` of
  * the table says why. *out is to be stopped in any case. */
 json_t *bench_peer_python(bench *b, const char *script, const char *row, bench_peer **out);

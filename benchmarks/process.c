@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that are timed whole, and peers that answer over a pipe. */
+#define _DEFAULT_SOURCE /* wait4 */
 #include "bench.h"
 
 #include <errno.h>
@@ -36,30 +37,31 @@ static void child_command(const char *const *argv)
     _exit(127);
 }
 
-static int wait_for(pid_t pid)
+/* `u` may be NULL. */
+static int wait_for(pid_t pid, struct rusage *u)
 {
     int status;
-    while (waitpid(pid, &status, 0) < 0)
+    while (wait4(pid, &status, 0, u) < 0)
         if (errno != EINTR) return -1;
     return exit_code(status);
 }
 
-/* Of all children that have ended, s. */
-static double children(void)
+/* s */
+static double processor_time(const struct rusage *u)
 {
-    struct rusage u;
-    if (getrusage(RUSAGE_CHILDREN, &u) != 0) return 0;
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) + 1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
 }
 
-int bench_command(const char *const *argv, kn_taken *t)
+int bench_command(const char *const *argv, kn_taken *t, double *resident)
 {
-    double before = children(), start = bench_now();
+    struct rusage u = {0};
+    double start = bench_now();
     pid_t pid = fork();
     if (pid == 0) child_command(argv);
-    int code = pid < 0 ? -1 : wait_for(pid);
+    int code = pid < 0 ? -1 : wait_for(pid, &u);
     double end = bench_now();
-    if (t) t->wall += end - start, t->processor += children() - before;
+    if (t) t->wall += end - start, t->processor += processor_time(&u);
+    if (resident) *resident = (double)u.ru_maxrss * 1024;
     return code;
 }
 
@@ -178,26 +180,30 @@ void bench_peer_stop(bench_peer *p)
     if (!p) return;
     close(p->to); /* end of input: it leaves */
     close(p->from);
-    wait_for(p->pid);
+    wait_for(p->pid, NULL);
     free(p->line);
     free(p);
+}
+
+bool bench_python(bench *b, const char *row, char out[4096])
+{
+    const char *venv = getenv("KILN_PEER_VENV"), *home = getenv("HOME");
+    if (!bench_wants_peers(b)) {
+        bench_skip(b, row, "--no-peers");
+        return false;
+    }
+    if (venv && *venv) snprintf(out, 4096, "%s/bin/python", venv);
+    else snprintf(out, 4096, "%s/.cache/kiln/peers/bin/python", home ? home : "");
+    if (access(out, X_OK) == 0) return true;
+    bench_skip(b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", out);
+    return false;
 }
 
 json_t *bench_peer_python(bench *b, const char *script, const char *row, bench_peer **out)
 {
     char python[4096], path[4096], why[512];
-    const char *venv = getenv("KILN_PEER_VENV"), *home = getenv("HOME");
     *out = NULL;
-    if (!bench_wants_peers(b)) {
-        bench_skip(b, row, "--no-peers");
-        return NULL;
-    }
-    if (venv && *venv) snprintf(python, sizeof python, "%s/bin/python", venv);
-    else snprintf(python, sizeof python, "%s/.cache/kiln/peers/bin/python", home ? home : "");
-    if (access(python, X_OK) != 0) {
-        bench_skip(b, row, "no Python environment at %s; `benchmarks/run --peers` makes it", python);
-        return NULL;
-    }
+    if (!bench_python(b, row, python)) return NULL;
     snprintf(path, sizeof path, "%s/peers/%s", bench_folder(b), script);
     const char *const argv[] = {python, path, NULL};
     *out = bench_peer_start(argv, why, sizeof why);

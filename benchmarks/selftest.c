@@ -102,11 +102,11 @@ static void processes(void **state)
     kn_taken t = {0};
     char why[256];
     (void)state;
-    assert_int_equal(bench_command((const char *const[]){"true", NULL}, &t), 0);
+    assert_int_equal(bench_command((const char *const[]){"true", NULL}, &t, NULL), 0);
     assert_true(t.wall > 0);
-    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "exit 3", NULL}, NULL), 3);
-    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "kill -9 $$", NULL}, NULL), 137);
-    assert_int_equal(bench_command((const char *const[]){"/nonexistent/program", NULL}, NULL), 127);
+    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "exit 3", NULL}, NULL, NULL), 3);
+    assert_int_equal(bench_command((const char *const[]){"sh", "-c", "kill -9 $$", NULL}, NULL, NULL), 137);
+    assert_int_equal(bench_command((const char *const[]){"/nonexistent/program", NULL}, NULL, NULL), 127);
     bench_peer *p =
         bench_peer_start((const char *const[]){"cat", NULL}, why, sizeof why); /* answers what it is asked */
     assert_non_null(p);

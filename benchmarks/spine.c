@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The suite "spine": calls, compile times, the whole process, one step and the run loop of two coupled graphs, and one fused loop over
+/* The suite "spine": calls, compile times, one step and the run loop of three coupled graphs, and one fused loop over
  * vector functions. */
 #include "spine.h"
 
@@ -230,96 +230,6 @@ static void compile_rods(bench *b)
     compile_graph(b, "../examples/graphs/rods.yaml", "compile of the coupled rods' step", 40e-3);
 }
 
-/* ---- the whole process ---- */
-
-typedef struct process {
-    bench *b;
-    const char *argv[8];
-} process;
-
-static bool run_process(void *user, uint64_t n, kn_taken *t)
-{
-    process *p = user;
-    for (uint64_t i = 0; i < n; i++) {
-        int code = bench_command(p->argv, t);
-        if (code == 0) continue;
-        bench_fail(p->b, "%s %s %s: exit code %d", p->argv[0], p->argv[1], p->argv[2], code);
-        return false;
-    }
-    return true;
-}
-
-/* The last row of what the command wrote equals the state after the same steps made in this process. */
-static void same_as_process(bench *b, kiln_ctx *ctx, kiln_graph *g, const char *folder)
-{
-    for (uint32_t i = 0; i < kiln_graph_n_fields(g); i++) {
-        char path[4096];
-        const char *name = kiln_graph_field_name(g, i);
-        kiln_array *theirs = NULL, *mine = NULL;
-        snprintf(path, sizeof path, "%s/%s.npy", folder, name);
-        if (kiln_array_load(ctx, path, &theirs) != KILN_OK || kiln_graph_get(ctx, g, name, &mine) != KILN_OK) {
-            spine_kiln_failed(b, ctx, name);
-        } else if (kiln_array_bytes(theirs) < kiln_array_bytes(mine)) {
-            bench_fail(b, "%s: the file holds less than one row", name);
-        } else {
-            const char *last =
-                (const char *)kiln_array_read(theirs) + kiln_array_bytes(theirs) - kiln_array_bytes(mine);
-            bench_same_bits(b, name, "kiln run", last, "kiln_graph_run", kiln_array_read(mine),
-                            kiln_array_bytes(mine), kiln_dtype_bytes(kiln_array_type(mine).dtype));
-        }
-        kiln_array_release(theirs);
-        kiln_array_release(mine);
-    }
-}
-
-static void remove_folder(const char *folder)
-{
-    (void)bench_command((const char *const[]){"rm", "-rf", folder, NULL}, NULL);
-}
-
-static void check_process(bench *b, const char *graph)
-{
-    char folder[] = "/tmp/kiln-bench-XXXXXX", out[64];
-    kiln_ctx *ctx = NULL;
-    if (!mkdtemp(folder) || kiln_ctx_create(NULL, &ctx) != KILN_OK) {
-        bench_fail(b, "no folder or no context");
-        return;
-    }
-    snprintf(out, sizeof out, "%s/", folder);
-    process p = {b, {bench_kiln(b), "run", graph, "--steps", "1000", "-o", out, NULL}};
-    kn_taken t = {0};
-    kiln_graph *g = !run_process(&p, 1, &t) ? NULL : spine_graph(b, ctx, "../examples/graphs/pair.yaml");
-    kiln_graph_run_opts opts = KILN_GRAPH_RUN_OPTS_INIT;
-    kiln_graph_result *r = NULL;
-    opts.steps = 1000;
-    if (g && kiln_graph_run(ctx, g, &opts, &r) != KILN_OK) spine_kiln_failed(b, ctx, "run");
-    else if (g) same_as_process(b, ctx, g, folder);
-    kiln_graph_result_release(r);
-    kiln_graph_release(g);
-    kiln_ctx_release(ctx);
-    remove_folder(folder);
-}
-
-static void process_pair(bench *b)
-{
-    char graph[4096];
-    spine_path(b, "../examples/graphs/pair.yaml", graph);
-    if (access(bench_kiln(b), X_OK) != 0) {
-        bench_fail(b, "no command at %s; --kiln names it", bench_kiln(b));
-        return;
-    }
-    check_process(b, graph);
-    process p = {b, {bench_kiln(b), "run", graph, "--steps", "1000", NULL}};
-    bench_time(b,
-               &(bench_pair){.row = "kiln run of 1000 steps of the pair, process",
-                             .note = "fork to exit; no code is kept from run to run",
-                             .a = {.name = "kiln", .sample = run_process, .user = &p, .calls = 1},
-                             .unit = "process",
-                             .seconds = 3,
-                             .target = {BENCH_TIME_AT_MOST, 150e-3}},
-               NULL);
-}
-
 /* ---- sin(x) exp(-x) ---- */
 
 enum { N_SIN_EXP = 1000000 };
@@ -407,11 +317,12 @@ static const bench_case cases[] = {
     {"calls", "a call of the identity of a scalar: raw entry and checked", calls},
     {"compile-pair", "compile of one step of the coupled spring pair, by phase", compile_pair},
     {"compile-rods", "compile of one step of two coupled rods, by phase", compile_rods},
-    {"process", "`kiln run` of 1000 steps of the pair, from fork to exit", process_pair},
     {"sin-exp", "sin(x)*exp(-x) over 10^6 f32 against a loop of vector functions", sin_exp},
     {"spring-body", "a body on a spring: one step call, and the run loop against C and MADDENING", spine_spring_body},
     {"rods", "two rods coupled with Aitken's method: one step call, and the run loop against C and MADDENING",
      spine_rods},
+    {"mixed", "twenty-five nodes of all kinds, three clocks and two groups: one step call and the run loop against MADDENING",
+     spine_mixed},
 };
 
 int main(int argc, char **argv) { return bench_main(argc, argv, "spine", cases, sizeof cases / sizeof *cases); }

@@ -15,5 +15,6 @@ kiln_graph *spine_graph(bench *b, kiln_ctx *ctx, const char *name);
 
 void spine_spring_body(bench *b);
 void spine_rods(bench *b);
+void spine_mixed(bench *b);
 
 #endif

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two coupled graphs: kiln against hand-written C, bit for bit, and against MADDENING, which rounds differently: both are held to a
- * trajectory in double precision that neither made (reference/). */
+/* Coupled graphs: kiln against hand-written C, bit for bit, where there is one, and against MADDENING, which rounds differently: all
+ * are held to a trajectory in double precision that none of them made (reference/). */
 #include "spine.h"
 
 #include "limits/limits.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    LOOP_STEPS = 100000,
+    LONG_RUN = 100000,
+    SHORT_RUN = 1000,
     CALL_STEPS = 300,    /* of one sample of step calls, on both sides from the start: coupled steps differ in cost */
     CHECK_STEPS = 20000, /* kiln and C, bit for bit */
     PEER_SECONDS = 6,
@@ -25,6 +27,8 @@ typedef struct limit_field {
 
 typedef struct graph_case {
     const char *name, *file, *reference;
+    double short_run; /* how many times as fast as run_scan the short run is to be */
+    /* hand-written C; run NULL: none */
     const limit_field *fields;
     size_t n_fields;
     void (*start)(void *state);
@@ -41,7 +45,8 @@ typedef struct graph_bench {
     kiln_ctx *ctx;
     kiln_graph *g;
     bench_peer *peer;
-    int64_t passes; /* of kiln's last run */
+    int64_t loop_steps; /* of one run */
+    int64_t passes;     /* of kiln's last run */
     bool ok;
     union {
         limit_spring_body spring_body;
@@ -93,7 +98,7 @@ static bool kiln_run(graph_bench *s, int64_t steps)
 static void kiln_loop(void *user, uint64_t n)
 {
     graph_bench *s = user;
-    for (uint64_t i = 0; i < n; i++) s->ok = kiln_run(s, LOOP_STEPS) && s->ok;
+    for (uint64_t i = 0; i < n; i++) s->ok = kiln_run(s, s->loop_steps) && s->ok;
 }
 
 /* ---- C ---- */
@@ -107,13 +112,13 @@ static void limit_reset(void *user)
 static void limit_loop(void *user, uint64_t n)
 {
     graph_bench *s = user;
-    for (uint64_t i = 0; i < n; i++) s->c->run(&s->state, LOOP_STEPS);
+    for (uint64_t i = 0; i < n; i++) s->c->run(&s->state, (uint64_t)s->loop_steps);
 }
 
 static void shortcut_loop(void *user, uint64_t n)
 {
     graph_bench *s = user;
-    for (uint64_t i = 0; i < n; i++) s->c->run_shortcut(&s->state, LOOP_STEPS);
+    for (uint64_t i = 0; i < n; i++) s->c->run_shortcut(&s->state, (uint64_t)s->loop_steps);
 }
 
 /* ---- values ---- */
@@ -195,6 +200,38 @@ static json_t *limit_fields(const graph_bench *s)
     return all;
 }
 
+static double entry(const kiln_array *a, size_t i)
+{
+    const void *v = kiln_array_read(a);
+    switch (kiln_array_type(a).dtype) {
+    case KILN_F32: return (double)((const float *)v)[i];
+    case KILN_I32: return (double)((const int32_t *)v)[i];
+    case KILN_BOOL: return ((const bool *)v)[i];
+    default: return NAN; /* no field of these graphs */
+    }
+}
+
+/* NULL after a failure. */
+static json_t *kiln_fields(graph_bench *s)
+{
+    json_t *all = json_object();
+    for (uint32_t i = 0; i < kiln_graph_n_fields(s->g); i++) {
+        const char *name = kiln_graph_field_name(s->g, i);
+        kiln_array *a = NULL;
+        if (kiln_graph_get(s->ctx, s->g, name, &a) != KILN_OK) {
+            spine_kiln_failed(s->b, s->ctx, name);
+            json_decref(all);
+            return NULL;
+        }
+        json_t *list = json_array();
+        size_t n = kiln_array_bytes(a) / kiln_dtype_bytes(kiln_array_type(a).dtype);
+        for (size_t k = 0; k < n; k++) json_array_append_new(list, json_real(entry(a, k)));
+        json_object_set_new(all, name, list);
+        kiln_array_release(a);
+    }
+    return all;
+}
+
 static json_t *load_reference(graph_bench *s)
 {
     char path[4096];
@@ -204,8 +241,24 @@ static json_t *load_reference(graph_bench *s)
     return reference;
 }
 
+/* kiln against the reference, in one run and in steps of one call. */
+static bool check_kiln(graph_bench *s, const json_t *reference)
+{
+    int64_t n = json_integer_value(json_object_get(reference, "steps"));
+    for (int calls = 0; calls < 2; calls++) {
+        kiln_reset(s);
+        if (calls) kiln_steps(s, (uint64_t)n);
+        else s->ok = kiln_run(s, n) && s->ok;
+        json_t *fields = s->ok ? kiln_fields(s) : NULL;
+        bool near = fields && near_reference(s, reference, calls ? "kiln, step calls" : "kiln, run loop", fields);
+        json_decref(fields);
+        if (!near) return false;
+    }
+    return true;
+}
+
 /* C against the reference, kiln against C: in one run, in steps of one call, in two runs. */
-static bool check_values(graph_bench *s, const json_t *reference)
+static bool check_limit(graph_bench *s, const json_t *reference)
 {
     limit_reset(s);
     s->c->run(&s->state, (uint64_t)json_integer_value(json_object_get(reference, "steps")));
@@ -228,6 +281,12 @@ static bool check_values(graph_bench *s, const json_t *reference)
         ok = ok && kiln_run(s, CHECK_STEPS) && same_state(s, "run loop", s->c->shortcut) &&
              same_passes(s, s->c->shortcut);
     }
+    return ok;
+}
+
+static bool check_values(graph_bench *s, const json_t *reference)
+{
+    bool ok = check_kiln(s, reference) && (!s->c->run || check_limit(s, reference));
     if (!s->ok) spine_kiln_failed(s->b, s->ctx, s->c->name);
     return ok && s->ok;
 }
@@ -259,7 +318,7 @@ static bool peer_steps(void *user, uint64_t n, kn_taken *t) { return peer_time(u
 static bool peer_loop(void *user, uint64_t n, kn_taken *t)
 {
     for (uint64_t i = 0; i < n; i++)
-        if (!peer_time(user, "scan", LOOP_STEPS, t)) return false;
+        if (!peer_time(user, "scan", ((graph_bench *)user)->loop_steps, t)) return false;
     return true;
 }
 
@@ -278,6 +337,23 @@ static bool peer_values(graph_bench *s, const json_t *reference)
     return near;
 }
 
+static void run_against_peer(graph_bench *s, json_t *hello, const kn_side *loop, int64_t steps, const char *text, double target)
+{
+    char row[128];
+    snprintf(row, sizeof row, "%s, run loop of %s steps", s->c->name, text);
+    s->loop_steps = steps;
+    bench_time(s->b,
+               &(bench_pair){.row = row,
+                             .a = *loop,
+                             .b = {.name = "run_scan", .sample = peer_loop, .user = s, .calls = 1},
+                             .per = (double)steps,
+                             .unit = "step",
+                             .seconds = PEER_SECONDS,
+                             .target = {BENCH_RATIO_AT_LEAST, target},
+                             .more = json_deep_copy(hello)},
+               NULL);
+}
+
 static void against_peer(graph_bench *s, const json_t *reference, const kn_side *steps, const kn_side *loop)
 {
     char row[128];
@@ -294,17 +370,8 @@ static void against_peer(graph_bench *s, const json_t *reference, const kn_side 
                                  .target = {BENCH_RATIO_AT_LEAST, 200},
                                  .more = json_deep_copy(hello)},
                    NULL);
-        snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
-        bench_time(s->b,
-                   &(bench_pair){.row = row,
-                                 .a = *loop,
-                                 .b = {.name = "run_scan", .sample = peer_loop, .user = s, .calls = 1},
-                                 .per = LOOP_STEPS,
-                                 .unit = "step",
-                                 .seconds = PEER_SECONDS,
-                                 .target = {BENCH_RATIO_AT_LEAST, 1},
-                                 .more = json_deep_copy(hello)},
-                   NULL);
+        run_against_peer(s, hello, loop, LONG_RUN, "10^5", 1);
+        run_against_peer(s, hello, loop, SHORT_RUN, "1000", s->c->short_run);
     } else if (!hello) {
         snprintf(row, sizeof row, "%s, one step call", s->c->name);
         bench_time(s->b, &(bench_pair){.row = row, .a = *steps, .unit = "step"}, NULL);
@@ -316,28 +383,33 @@ static void against_peer(graph_bench *s, const json_t *reference, const kn_side 
 
 /* ---- one graph ---- */
 
-static void time_graph(graph_bench *s, const json_t *reference)
+static void against_limit(graph_bench *s, const kn_side *loop)
 {
     char row[128];
-    kn_side steps = {.name = "kiln", .sample = kiln_step_calls, .user = s, .calls = 20 * CALL_STEPS};
-    kn_side loop = {.name = "kiln", .loop = kiln_loop, .user = s, .reset = kiln_reset, .calls = 1};
     kn_side limit = {.name = "C", .loop = limit_loop, .user = s, .reset = limit_reset, .calls = 1};
     snprintf(row, sizeof row, "%s, run loop of 10^5 steps", s->c->name);
+    s->loop_steps = LONG_RUN;
     bench_time(s->b,
                &(bench_pair){.row = row,
-                             .a = loop,
+                             .a = *loop,
                              .b = limit,
-                             .per = LOOP_STEPS,
+                             .per = LONG_RUN,
                              .unit = "step",
                              .target = {BENCH_RATIO_AT_LEAST, 0.7}},
                NULL);
-    if (s->c->run_shortcut) {
-        limit = (kn_side){.name = "C", .loop = shortcut_loop, .user = s, .reset = limit_reset, .calls = 1};
-        bench_time(s->b,
-                   &(bench_pair){
-                       .row = row, .note = s->c->shortcut, .a = loop, .b = limit, .per = LOOP_STEPS, .unit = "step"},
-                   NULL);
-    }
+    if (!s->c->run_shortcut) return;
+    limit.loop = shortcut_loop;
+    bench_time(s->b,
+               &(bench_pair){
+                   .row = row, .note = s->c->shortcut, .a = *loop, .b = limit, .per = LONG_RUN, .unit = "step"},
+               NULL);
+}
+
+static void time_graph(graph_bench *s, const json_t *reference)
+{
+    kn_side steps = {.name = "kiln", .sample = kiln_step_calls, .user = s, .calls = 20 * CALL_STEPS};
+    kn_side loop = {.name = "kiln", .loop = kiln_loop, .user = s, .reset = kiln_reset, .calls = 1};
+    if (s->c->run) against_limit(s, &loop);
     against_peer(s, reference, &steps, &loop);
     if (!s->ok) spine_kiln_failed(s->b, s->ctx, s->c->name);
 }
@@ -354,7 +426,7 @@ static void run_graph(bench *b, const graph_case *c)
     json_decref(reference);
 }
 
-/* ---- the two ---- */
+/* ---- the graphs ---- */
 
 static void start_spring_body(void *s) { limit_spring_body_start(s); }
 static void run_spring_body(void *s, uint64_t n) { limit_spring_body_run(s, &limit_spring_body_case, n); }
@@ -375,6 +447,7 @@ void spine_spring_body(bench *b)
         .name = "spring-body",
         .file = "graphs/spring-body.yaml",
         .reference = "reference/spring-body.json",
+        .short_run = 4,
         .fields = fields,
         .n_fields = sizeof fields / sizeof *fields,
         .start = start_spring_body,
@@ -398,6 +471,7 @@ void spine_rods(bench *b)
         .name = "rods-64-aitken",
         .file = "graphs/rods-64-aitken.yaml",
         .reference = "reference/rods-64-aitken.json",
+        .short_run = 2,
         .fields = fields,
         .n_fields = sizeof fields / sizeof *fields,
         .start = start_rods,
@@ -406,5 +480,12 @@ void spine_rods(bench *b)
         .shortcut = "C that knows by hand that only the two cells at the joint differ from pass to pass",
         .run_shortcut = run_rods_ends,
     };
+    run_graph(b, &c);
+}
+
+void spine_mixed(bench *b)
+{
+    static const graph_case c = {
+        .name = "mixed-25", .file = "graphs/mixed-25.yaml", .reference = "reference/mixed-25.json", .short_run = 4};
     run_graph(b, &c);
 }

@@ -66,19 +66,20 @@ static void check_beside(kiln_ctx *ctx, const char *text, uint32_t infinite)
     kiln_prog_release(p);
 }
 
-/* The loops of a program compiled for vectors of 512 bits, as text to be freed. */
-static char *loops_beside(kiln_ctx *ctx, const char *text)
+/* A stage of a program compiled at level 2 for vectors of 512 bits, as text to be freed. */
+static char *stage_beside(kiln_ctx *ctx, const char *text, const char *stage)
 {
     kiln_prog *p;
-    char *loops;
+    char *made;
     size_t n;
     kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
     o.vector_bits = 512;
+    o.tier = 2;
     assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "beside", &p));
-    assert_ok(ctx, kn_compile_stage(ctx, p, &o, "loops", &loops, &n));
-    char *copy = strdup(loops);
+    assert_ok(ctx, kn_compile_stage(ctx, p, &o, stage, &made, &n));
+    char *copy = strdup(made);
     assert_non_null(copy);
-    kiln_text_free(ctx, loops, n);
+    kiln_text_free(ctx, made, n);
     kiln_prog_release(p);
     return copy;
 }

@@ -9,6 +9,7 @@ meet the same machine. Confined to the processors that the runner left it.
     {"do": "values", "graph": G, "steps": N, "how": HOW}     the state after N steps from the start
     {"do": "time", "graph": G, "steps": N, "how": HOW}       seconds of N steps from the start, by the wall and by the
                                                              processor; all compiled before
+    {"do": "profile", "graph": G}                            what profile_graph says of it
 
 HOW is "step" (one call a step; the results are waited for once, at the end, as a user's loop may do) or "scan" (run_scan).
 An answer with "error" says in one line what went wrong.
@@ -32,7 +33,8 @@ try:
     import maddening
     import numpy as np
     from maddening.core.graph_manager import GraphManager
-    from maddening.nodes import HeatNode, RigidBodyNode, SpringDamperNode
+    from maddening.core.simulation.profiler import profile_graph
+    from maddening.nodes import BallNode, HealthCheckNode, HeartPumpNode, HeatNode, RigidBodyNode, SpringDamperNode, TableNode
 except ImportError as missing:
     print(json.dumps({"error": f"{missing.name or missing} is not installed in {sys.prefix}"}), flush=True)
     sys.exit(1)
@@ -61,7 +63,51 @@ def rods():
     return g
 
 
-MAKERS = {"spring-body": spring_body, "rods-64-aitken": rods}
+def mixed():
+    """graphs/mixed-25.yaml"""
+    g = GraphManager()
+    for i in range(10):
+        g.add_node(SpringDamperNode(name=f"s{i}", timestep=0.005, stiffness=80.0 + 5 * i, damping=2.0, rest_length=0.0,
+                                    initial_position=0.1 * i))
+    for i in range(5):
+        g.add_node(SpringDamperNode(name=f"c{i}", timestep=0.01, stiffness=6000.0, damping=90.0, rest_length=0.0,
+                                    initial_position=1 - 0.4 * i))
+    for i in range(4):
+        g.add_node(HeatNode(name=f"rod{i}", timestep=0.005, n_cells=32, thermal_diffusivity=0.02,
+                            initial_temperature=300 + 15 * np.arange(32.0)))  # i of that expression counts the cells
+    for i in range(2):
+        g.add_node(BallNode(name=f"ball{i}", timestep=0.0025, initial_position=1.0 + i))
+    g.add_node(TableNode(name="table", timestep=0.0025))
+    g.add_node(HeartPumpNode(name="heart", timestep=0.01))
+    g.add_node(RigidBodyNode(name="body", timestep=0.005, gravity=(0, 0, 0)))
+    g.add_node(HealthCheckNode(name="watch", timestep=0.01, checks={"v": {"finite": True, "max_abs": 5.0}}))
+
+    def pull(source, target, factor):
+        g.add_edge(source, target, "position", "anchor_position", transform=lambda x: factor * x, additive=True)
+
+    for i in range(9):
+        pull(f"s{i}", f"s{i + 1}", 0.4)
+    pull("ball0", "s0", 0.2)
+    for i in range(4):
+        pull(f"c{i + 1}", f"c{i}", 0.4)
+    for i in range(1, 5):
+        pull(f"c{i - 1}", f"c{i}", 0.4)
+    pull("s9", "c0", 0.1)
+    for i in range(3):
+        g.add_edge(f"rod{i + 1}", f"rod{i}", "temperature", "right_temperature", transform=lambda t: t[0])
+    for i in range(3):
+        g.add_edge(f"rod{i}", f"rod{i + 1}", "temperature", "left_temperature", transform=lambda t: t[-1])
+    for i in range(2):
+        g.add_edge("table", f"ball{i}", "position", "table_position")
+    g.add_edge("s3", "heart", "position", "backpressure", transform=lambda x: 10 * x)
+    g.add_edge("c2", "body", "position", "force", transform=lambda x: jnp.zeros(3, jnp.float32).at[0].set(x))
+    g.add_edge("s5", "watch", "velocity", "v")
+    g.add_coupling_group([f"c{i}" for i in range(5)], acceleration="aitken", max_iterations=30, tolerance=1e-4)
+    g.add_coupling_group([f"rod{i}" for i in range(4)], max_iterations=20, tolerance=1e-6)
+    return g
+
+
+MAKERS = {"spring-body": spring_body, "rods-64-aitken": rods, "mixed-25": mixed}
 graphs, ready = {}, set()
 
 
@@ -107,7 +153,11 @@ def timed(ask):
     return {"seconds": end - begin, "processor_seconds": time.process_time() - spent}
 
 
-ACTIONS = {"hello": hello, "values": values, "time": timed}
+def profiled(ask):
+    return {"report": str(profile_graph(start(ask["graph"], "step", 0)))}
+
+
+ACTIONS = {"hello": hello, "values": values, "time": timed, "profile": profiled}
 
 
 if __name__ == "__main__":

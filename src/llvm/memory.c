@@ -205,7 +205,7 @@ void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in)
     if (!lanes) x = load(e, kn_memory_type(e, in->dtype, 0), address(e, in, 0), kn_bytes(in->dtype));
     else if (index->linear && index->stride == 1) {
         x = (x = kn_emit_neighbours(e, in, index, 0, INT64_MIN, INT64_MAX)) ? x : kn_vector_load(e, in->dtype, address(e, in, 0), e->mask);
-        if (in->index) fetch_lines(e, in, -(int64_t)in->index, false);
+        if (in->index) fetch_lines(e, in, -(int64_t)(int32_t)in->index, false);
     }
     else if (index->linear && index->stride == -1)
         x = reversed(e, kn_vector_load(e, in->dtype, address(e, in, 1 - (int64_t)e->w), reversed(e, e->mask)));

@@ -42,7 +42,7 @@ typedef enum kn_lop {
     KN_L_NONE,
     KN_L_CONST,  /* imm */
     KN_L_SOP,    /* sop of a, b, c */
-    KN_L_LOAD,   /* element a of slot; index > 0: the line so many elements before is fetched, since it will be read soon */
+    KN_L_LOAD,   /* element a of slot; index as int32_t: the line so many elements before is fetched (negative: on), since it will be read soon */
     KN_L_SAME,   /* bool: slot points where slot2 does */
     KN_L_STORE,  /* element a of slot becomes b; index > 0: the line so many elements on is fetched, since it will be written soon */
     KN_L_PARAM,  /* parameter of a block */

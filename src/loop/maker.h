@@ -343,6 +343,8 @@ void prune_loops(maker *m);
 /* forward.c: what a trip stores and the next one loads is carried; true: something was, and what made its index may be unused. */
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
-void fetch_rows(maker *m);
+void fetch_lines(maker *m);
+/* lives.c: scratch whose lives do not meet is one memory; gives all scratch its place. */
+void share_scratch(maker *m);
 
 #endif

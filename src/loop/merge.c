@@ -452,25 +452,13 @@ static void find_read(const merger *g, const kn_lblock *b, bool *dead)
     }
 }
 
-static void pack_scratch(merger *g)
+static void drop_scratch(merger *g)
 {
     bool *dead = KN_NEWN(&g->m->temp, bool, g->l->slots.n);
     if (!MAKER_TRY_MEM(g->m, dead)) return;
     for (uint32_t s = 0; s < g->l->slots.n; s++) dead[s] = g->l->slots.v[s].kind == KN_SLOT_SCRATCH && !g->alias.fixed[s];
     find_read(g, &g->l->top, dead);
     drop_stores(g, &g->l->top, dead);
-    bool moved = false; /* a pointer that moves may have no buffer of its own: then all stay where they are */
-    for (uint32_t s = 0; s < g->l->slots.n; s++) {
-        kn_slot *slot = &g->l->slots.v[s];
-        if (dead[s]) slot->elements = 0;
-        moved = moved || (slot->kind == KN_SLOT_SCRATCH && g->alias.fixed[s]);
-    }
-    size_t bytes = 0, per = 0;
-    for (uint32_t s = 0; s < g->l->slots.n && !moved; s++) {
-        kn_slot *slot = &g->l->slots.v[s];
-        if (slot->kind == KN_SLOT_SCRATCH) kn_slot_place(slot, &bytes, &per);
-    }
-    if (!moved) g->l->scratch_bytes = bytes, g->l->scratch_per = per;
 }
 
 void merge_loops(maker *m)
@@ -484,5 +472,5 @@ void merge_loops(maker *m)
     g->stamp = KN_NEWN(&m->temp, uint32_t, g->n_values);
     if (!MAKER_TRY_MEM(m, g->memo && g->stamp)) return;
     merge_block(g, &m->l->top, 0);
-    if (m->status == KILN_OK) pack_scratch(g);
+    if (m->status == KILN_OK) drop_scratch(g);
 }

@@ -142,7 +142,7 @@ static kiln_status integer(parser *p, uint64_t most, const char *what, uint64_t 
 static kiln_status small(parser *p, const char *what, uint32_t *out)
 {
     uint64_t v;
-    KILN_TRY(integer(p, UINT32_MAX, what, &v));
+    KILN_TRY(integer(p, INT32_MAX, what, &v));
     *out = (uint32_t)v;
     return KILN_OK;
 }
@@ -478,7 +478,7 @@ static kiln_status definition(parser *p, kn_lblock *b)
 {
     KN_VEC(token) names = {0};
     const char *at = p->t.first;
-    bool more = true, found;
+    bool more = true, found, ahead;
     while (more) {
         if (p->t.kind != VALUE) return unexpected(p, "a value to define, as %1");
         KILN_TRY_MEM(p->ctx, kn_push(&p->temp, &names, p->t));
@@ -499,11 +499,12 @@ static kiln_status definition(parser *p, kn_lblock *b)
         KILN_TRY(expect(p, ","));
         KILN_TRY(slot(p, &in.slot2));
     } else if (p->t.kind == WORD && q < p->end && *q == '[') {
-        bool behind;
         in.op = KN_L_LOAD;
         KILN_TRY(element(p, b, &in));
-        KILN_TRY(accept(p, "behind", &behind));
-        if (behind) KILN_TRY(small(p, "a number of elements", &in.index));
+        KILN_TRY(accept(p, "ahead", &ahead));
+        if (!ahead) KILN_TRY(accept(p, "behind", &found));
+        if (ahead || found) KILN_TRY(small(p, "a number of elements", &in.index));
+        if (ahead) in.index = -in.index;
     } else {
         KILN_TRY(operation(p, b, &in));
     }
@@ -585,7 +586,7 @@ static kiln_status call(parser *p, kn_linst *in)
 /* swap, copy, tick, a call, a store */
 static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
 {
-    bool swap, copy, point, tick, calls, condition, ahead;
+    bool swap, copy, point, tick, calls, condition = false, ahead;
     KILN_TRY(accept(p, "swap", &swap));
     KILN_TRY(accept(p, "copy", &copy));
     KILN_TRY(accept(p, "point", &point));
@@ -601,9 +602,8 @@ static kiln_status effect(parser *p, kn_lblock *b, kn_linst *in)
         KILN_TRY(slot(p, &in->slot));
         KILN_TRY(expect(p, swap ? "," : "="));
         KILN_TRY(slot(p, &in->slot2));
-        if (!swap) return KILN_OK;
-        KILN_TRY(accept(p, "if", &condition));
-        if (!condition) return KILN_OK;
+        if (swap) KILN_TRY(accept(p, "if", &condition));
+        if (!swap || !condition) return KILN_OK;
         KILN_TRY(slot(p, &in->index));
         in->index++;
         return KILN_OK;

@@ -242,7 +242,7 @@ static void statements(printer *p, const kn_lblock *b)
             kn_text_printf(&p->t, " = %s[", slot_name(p, in->slot));
             operand(p, in->a, false);
             kn_text_char(&p->t, ']');
-            if (in->index) kn_text_printf(&p->t, " behind %u", in->index);
+            if (in->index) kn_text_printf(&p->t, (int32_t)in->index < 0 ? " ahead %u" : " behind %u", (unsigned)abs((int32_t)in->index));
             break;
         case KN_L_SAME:
             define(p, v);

@@ -696,23 +696,6 @@ static void walk(splitter *s, kn_lblock *b, const kn_around *up)
     }
 }
 
-/* Slots that every thread has of its own leave their place in the common scratch. Pointers that move may have no buffer of their own:
- * then all stay where they are. */
-static void pack_scratch(splitter *s)
-{
-    kn_loops *l = s->l;
-    size_t bytes = 0, per = 0;
-    for (uint32_t c = 0; c < s->n_slots; c++)
-        if (l->slots.v[c].kind == KN_SLOT_SCRATCH && s->alias.fixed[c]) return;
-    for (uint32_t c = 0; c < l->slots.n; c++) {
-        kn_slot *slot = &l->slots.v[c];
-        if (slot->kind != KN_SLOT_SCRATCH || slot->part) continue;
-        kn_slot_place(slot, &bytes, &per);
-    }
-    l->scratch_bytes = bytes;
-    l->scratch_per = per;
-}
-
 static bool any_heavy(const splitter *s, const kn_lblock *b)
 {
     for (uint32_t i = 0; i < b->inst.n; i++) {
@@ -746,7 +729,6 @@ kiln_status kn_loops_split(kiln_ctx *ctx, kn_loops *l, const bool *donated, doub
     kn_arena_init(&s.temp, &ctx->alloc);
     s.nomem = !prepare(&s);
     if (!s.nomem) walk(&s, &l->top, NULL);
-    if (!s.nomem && l->splits) pack_scratch(&s);
     kn_arena_fini(&s.temp);
     return s.nomem ? kn_nomem(ctx) : KILN_OK;
 }

@@ -379,19 +379,27 @@ static kiln_status ask_lengths(kiln_ctx *ctx, lapack *s)
     return KILN_OK;
 }
 
+/* What a routine wants of real workspace for complex matrices without being asked: as its manual page says. */
+static int64_t real_work(const lapack *s)
+{
+    int64_t m = s->z.m, n = s->z.n, small = m < n ? m : n, large = m < n ? n : m;
+    if (!s->w.complex) return 0;
+    if (s->r->call == gesdd) return s->z.option[0] == 'N' ? 7 * small : 5 * small * small + 2 * large * small + 5 * small;
+    return s->r->call == gesvd ? 5 * small : s->r->call == geev || s->r->call == geqp3 || s->r->call == gees ? 2 * n : 0;
+}
+
 /* Copies of the matrices of one call, column-major, then LAPACK's workspace. */
 static bool lay_out(lapack *s, size_t *bytes)
 {
-    int64_t most = (s->z.m > s->z.n ? s->z.m : s->z.n) + 1, fixed;
+    int64_t small = s->z.m < s->z.n ? s->z.m : s->z.n, large = s->z.m < s->z.n ? s->z.n : s->z.m;
     size_t element = kiln_dtype_bytes(s->dtype);
-    bool good = kn_call_product((int64_t[]){5, most, most}, 3) >= 0;
+    bool good = s->r->call == gtsv || kn_call_product((int64_t[]){8, large, large}, 3) >= 0;
     for (uint32_t i = 0; good && i < s->r->nin; i++) good = kn_call_room(bytes, (int64_t)s->matrix[s->r->nout + i].bytes + 16, 1, &s->in[i]);
     for (uint32_t i = 0; good && i < s->r->nout; i++) good = kn_call_room(bytes, (int64_t)s->matrix[i].bytes + 16, 1, &s->out[i]);
     for (int i = 0; good && i < 2 && s->r->call == geev; i++) good = kn_call_room(bytes, s->z.n * s->z.n, element, &s->packed[i]);
     if (!good) return false;
-    fixed = 5 * most * most + 7 * most; /* what gesdd, gesvd and geev want of real workspace without asking */
-    good = kn_call_room(bytes, s->w.lwork, element, &s->work) && kn_call_room(bytes, s->w.lrwork + fixed, sizeof(double), &s->rwork) &&
-           kn_call_room(bytes, s->w.liwork + 8 * most, sizeof(lapack_int), &s->iwork);
+    good = kn_call_room(bytes, s->w.lwork, element, &s->work) && kn_call_room(bytes, s->w.lrwork + real_work(s), sizeof(double), &s->rwork) &&
+           kn_call_room(bytes, s->w.liwork + (s->r->call == gesdd ? 8 * small : 0), sizeof(lapack_int), &s->iwork);
     if (s->r->call == gtsv) s->w.lrwork = (lapack_int)element; /* where the lower diagonal begins */
     return good;
 }

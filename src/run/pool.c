@@ -19,14 +19,15 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* CHUNKS a thread, so that one that is held up holds up little; but no smaller than a part of a thread's least share. */
+/* A thread takes one CHUNKS-th of its share of what is left: large pieces first, and small ones at the end, so that one that began late or is
+ * held up holds up little. But no smaller than a part of a thread's least share. */
 enum { CHUNKS = 4, SPINS = 2000, STACK_BYTES = 1 << 20 };
 
 typedef struct job {
     struct job *next;
     kn_range range;
     void *const *frame;
-    int64_t hi, chunk;
+    int64_t hi, unit, least; /* pieces are multiples of unit, of least iterations or more */
     _Atomic(int64_t) at; /* the first iteration that nobody has taken */
     unsigned limit;      /* threads that may run while it is in the list */
     unsigned parts;      /* threads of its own */
@@ -72,10 +73,14 @@ static bool has_work(const job *j) { return atomic_load_explicit(&j->at, memory_
 
 static bool run_chunk(job *j, unsigned part)
 {
-    if (!has_work(j)) return false;
-    int64_t lo = atomic_fetch_add_explicit(&j->at, j->chunk, memory_order_relaxed);
-    if (lo >= j->hi) return false;
-    j->range(j->frame, lo, j->chunk < j->hi - lo ? lo + j->chunk : j->hi, part);
+    int64_t lo = atomic_load_explicit(&j->at, memory_order_relaxed), hi;
+    do {
+        if (lo >= j->hi) return false;
+        int64_t left = j->hi - lo, n = left / ((int64_t)j->parts * CHUNKS) / j->unit * j->unit;
+        if (n < j->least) n = j->least;
+        hi = n < left ? lo + n : j->hi;
+    } while (!atomic_compare_exchange_weak_explicit(&j->at, &lo, hi, memory_order_relaxed, memory_order_relaxed));
+    j->range(j->frame, lo, hi, part);
     return true;
 }
 
@@ -266,9 +271,8 @@ void kn_pool_split(const struct kiln_table *t, const kiln_call *call, kn_range r
         range(frame, lo, hi, 0);
         return;
     }
-    int64_t chunk = (units + n * CHUNKS - 1) / (n * CHUNKS), least = (int64_t)(t->share / ((double)CHUNKS * (double)cost * (double)unit)) + 1;
-    if (chunk < least) chunk = least;
-    job j = {.range = range, .frame = frame, .hi = hi, .chunk = chunk * unit, .limit = limit, .parts = n};
+    int64_t least = (int64_t)(t->share / ((double)CHUNKS * (double)cost * (double)unit)) + 1;
+    job j = {.range = range, .frame = frame, .hi = hi, .unit = unit, .least = least * unit, .limit = limit, .parts = n};
     atomic_init(&j.at, lo);
     atomic_init(&j.helpers, 0);
     run_job(&j, lo);

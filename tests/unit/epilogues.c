@@ -64,7 +64,7 @@ static void kinds(void **state)
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         unsigned n = 0;
         check_beside(*state, programs[i], 997);
-        char *loops = loops_beside(*state, programs[i]);
+        char *loops = stage_beside(*state, programs[i], "loops");
         const char *line = strstr(loops, "\nepilogues ");
         if (line) sscanf(line, "\nepilogues %u", &n);
         if (n != epilogues[i]) fail_msg("%u epilogues of\n%s", n, programs[i]);

@@ -26,7 +26,7 @@ static void windows(void **state)
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         check_beside(*state, programs[i].text, 997);
-        char *made = loops_beside(*state, programs[i].text);
+        char *made = stage_beside(*state, programs[i].text, "loops");
         if ((strstr(made, "constants 0 scratch 0\n") == NULL) != programs[i].stored) fail_msg("%s\n%s", programs[i].text, made);
         free(made);
     }

@@ -41,7 +41,7 @@ static bool copies_rows(kiln_ctx *ctx, int m, int k, int n, bool left, int eleme
     char text[512], slot[32];
     product_text(text, sizeof text, "f32", m, k, n, left, false);
     snprintf(slot, sizeof slot, ": f32[%d] ", elements);
-    char *loops = loops_beside(ctx, text);
+    char *loops = stage_beside(ctx, text, "loops");
     bool found = strstr(loops, slot);
     free(loops);
     return found;

@@ -35,7 +35,7 @@ static void rows(void **state)
                                         "0 .. 40 width 16", "0 .. 50 width 16", "0 .. 48 width 16"};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         check_beside(*state, programs[i], 997);
-        char *made = loops_beside(*state, programs[i]);
+        char *made = stage_beside(*state, programs[i], "loops");
         if (!strstr(made, loops[i])) fail_msg("no loop %s:\n%s", loops[i], made);
         free(made);
     }

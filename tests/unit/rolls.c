@@ -48,7 +48,7 @@ static void rolls(void **state)
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         check_beside(*state, programs[i].text, 997);
-        char *made = loops_beside(*state, programs[i].text);
+        char *made = stage_beside(*state, programs[i].text, "loops");
         if (programs[i].loop && !strstr(made, programs[i].loop)) fail_msg("no loop %s:\n%s", programs[i].loop, made);
         if (!programs[i].scratch && !strstr(made, "constants 0 scratch 0\n")) fail_msg("something is stored:\n%s\n%s", programs[i].text, made);
         free(made);
@@ -58,9 +58,9 @@ static void rolls(void **state)
 /* Rows that are written elsewhere are as independent as others. */
 static void threads(void **state)
 {
-    char *made = loops_beside(*state, "{ lambda ; x:f32[4000,1024]. let a:f32[3999,1024] = slice[limit_indices=(4000, 1024) start_indices=(1, 0) strides=None] x "
+    char *made = stage_beside(*state, "{ lambda ; x:f32[4000,1024]. let a:f32[3999,1024] = slice[limit_indices=(4000, 1024) start_indices=(1, 0) strides=None] x "
                                       "b:f32[1,1024] = slice[limit_indices=(1, 1024) start_indices=(0, 0) strides=None] x "
-                                      "c:f32[4000,1024] = concatenate[dimension=0] a b d:f32[4000,1024] = exp c in (d,) }");
+                                      "c:f32[4000,1024] = concatenate[dimension=0] a b d:f32[4000,1024] = exp c in (d,) }", "loops");
     if (!strstr(made, "in 0 .. 4000 split")) fail_msg("%s", made);
     free(made);
 }
@@ -76,7 +76,7 @@ static void one_pass(void **state)
         "f1:f32[1,1,80] = slice[limit_indices=(1, 40, 80) start_indices=(0, 39, 0) strides=None] f f2:f32[1,39,80] = slice[limit_indices=(1, 39, 80) start_indices=(0, 0, 0) strides=None] f "
         "g:f32[1,40,80] = concatenate[dimension=1] e1 e2 h:f32[1,40,80] = concatenate[dimension=1] f1 f2 i:f32[2,40,80] = concatenate[dimension=0] g h in (n, i) }] 0:i32[] x in (y,) }";
     check_beside(*state, text, 997);
-    char *made = loops_beside(*state, text), *first = strstr(made, "in 0 .. 40 {");
+    char *made = stage_beside(*state, text, "loops"), *first = strstr(made, "in 0 .. 40 {");
     if (!first || strstr(first + 1, "in 0 .. 40 {")) fail_msg("%s", made);
     free(made);
 }

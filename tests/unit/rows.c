@@ -203,6 +203,26 @@ static void far_rows(void **state)
     assert_int_equal(f.behind, 1);
 }
 
+/* Reductions through megabytes are fetched ahead, in one run or row by row; what a cache holds, or is read from the start again for every row, is not. */
+static void streams(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned ahead;
+    } table[] = {
+        {"{ lambda ; x:f32[2100000]. let s:f32[] = reduce_sum[axes=(0,) out_sharding=None] x in (s,) }", 1},
+        {"{ lambda ; x:f32[2000000]. let s:f32[] = reduce_sum[axes=(0,) out_sharding=None] x in (s,) }", 0},
+        {"{ lambda ; x:f64[1050000] y:f64[1050000]. let s:f64[] = dot_general[dimension_numbers=(((0,), (0,)), ((), ())) preferred_element_type=float64] x y in (s,) }", 2},
+        {"{ lambda ; x:f32[2100,1024]. let s:f32[2100] = reduce_sum[axes=(1,) out_sharding=None] x in (s,) }", 1},
+        {"{ lambda ; x:f32[2100,1024] y:f32[1024]. let s:f32[2100] = dot_general[dimension_numbers=(((1,), (0,)), ((), ())) preferred_element_type=float32] x y in (s,) }", 1},
+        {"{ lambda ; x:f32[4200,512]. let s:f32[4200] = reduce_sum[axes=(1,) out_sharding=None] x in (s,) }", 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        facts f = facts_of(*state, table[i].text, NULL);
+        if (f.ahead != table[i].ahead) fail_msg("%s: %u loads are fetched ahead", table[i].text, f.ahead);
+    }
+}
+
 /* A step that rolls arrays, each along another axis, behind one another: what is rolled goes to where it belongs by pieces that hold their
  * own seam alone, and is stored nowhere else: 2 loops over what the pieces share, and one over rows with 1 + 1 + 2 + 2 in it each. */
 static void pieces(void **state)
@@ -389,7 +409,7 @@ static void rolled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),   cmocka_unit_test(other_rows),     cmocka_unit_test(far_rows),
+        cmocka_unit_test(rows),   cmocka_unit_test(other_rows),     cmocka_unit_test(far_rows), cmocka_unit_test(streams),
         cmocka_unit_test(pieces), cmocka_unit_test(short_folds), cmocka_unit_test(joined_indices), cmocka_unit_test(rod),
         cmocka_unit_test(rolled),
         cmocka_unit_test(carried_elements),

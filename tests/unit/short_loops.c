@@ -16,24 +16,6 @@ static uint32_t count(const char *text, const char *what)
     return n;
 }
 
-/* The LLVM text at level 2, to be freed. */
-static char *code(kiln_ctx *ctx, const char *text)
-{
-    kiln_prog *p;
-    char *made;
-    size_t n;
-    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
-    o.vector_bits = 512;
-    o.tier = 2;
-    assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "short", &p));
-    assert_ok(ctx, kn_compile_stage(ctx, p, &o, "llvm", &made, &n));
-    char *copy = strdup(made);
-    assert_non_null(copy);
-    kiln_text_free(ctx, made, n);
-    kiln_prog_release(p);
-    return copy;
-}
-
 static void turns(void **state)
 {
     static const struct {
@@ -51,7 +33,7 @@ static void turns(void **state)
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         check_beside(*state, programs[i].text, 997);
-        char *made = code(*state, programs[i].text);
+        char *made = stage_beside(*state, programs[i].text, "llvm");
         if (count(made, "fdiv") != programs[i].bodies) fail_msg("%u bodies, not %u:\n%s\n%s", count(made, "fdiv"), programs[i].bodies, programs[i].text, made);
         free(made);
     }
@@ -71,7 +53,7 @@ static void rests(void **state)
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         check_beside(*state, programs[i].text, 997);
-        char *made = code(*state, programs[i].text);
+        char *made = stage_beside(*state, programs[i].text, "llvm");
         if ((count(made, "llvm.masked") > 0) != programs[i].masks) fail_msg("%s:\n%s", programs[i].text, made);
         free(made);
     }

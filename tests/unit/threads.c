@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread pool: small programs never wake it, limits are kept, threads that call at once share it, a process that was forked off has
+/* The thread pool: small programs never wake it, limits are kept, pieces get smaller, threads that call at once share it, a process that was forked off has
  * one of its own, the last context joins its workers, and a call in one thread neither locks nor allocates. Run under the thread
  * sanitizer too. */
 #define _GNU_SOURCE
@@ -8,6 +8,7 @@
 #include "testing.h"
 
 #include "kiln/exec.h"
+#include "run/pool.h"
 #include "run/stages.h"
 #include "base/fpmode.h"
 
@@ -355,6 +356,40 @@ static void mode(void **state)
     kiln_ctx_release(ctx);
 }
 
+/* ---- pieces ---- */
+
+enum { UNIT = 4, UNITS = 250, LAST = 2 }; /* LAST: iterations of the unit that is not whole */
+
+/* How long the piece is that begins at each iteration. */
+static void note_piece(void *const *frame, int64_t lo, int64_t hi, int64_t part)
+{
+    (void)part;
+    ((int64_t *)frame[0])[lo] = hi - lo;
+}
+
+/* Every iteration is in one piece, pieces get shorter to the end, down to what a thread should do at least, and none but the last is cut. */
+static void pieces(void **state)
+{
+    (void)state;
+    kiln_ctx *ctx = context(2);
+    kiln_exec *f = compiled(ctx, source); /* calls of this context may be split */
+    static int64_t length[UNIT * UNITS + LAST];
+    struct kiln_table t = {.share = 64, .threads = 2, .parts = 2};
+    kiln_call call = {0};
+    const int64_t n = UNIT * UNITS + LAST, least = 64 / (4 * UNIT) + 1; /* units; an iteration costs 1 */
+    kn_pool_split(&t, &call, note_piece, (void *[]){length}, 0, n, UNIT, 1);
+    int64_t before = n, number = 0;
+    for (int64_t at = 0; at < n; at += before, number++) {
+        assert_true(length[at] > 0 && length[at] <= before);
+        before = length[at];
+        if (at + before < n) assert_true(before % UNIT == 0 && before >= least * UNIT && before <= n / 8);
+        else assert_true(before <= least * UNIT);
+    }
+    assert_true(number >= 16 && number <= 60);
+    kiln_exec_release(f);
+    kiln_ctx_release(ctx);
+}
+
 /* ---- the stop flag ---- */
 
 /* Counts up to what stands in the input, in a loop without a known number of trips. */
@@ -433,7 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_programs), cmocka_unit_test(limits), cmocka_unit_test(settings), cmocka_unit_test(hosts),
         cmocka_unit_test(no_context),     cmocka_unit_test(forked), cmocka_unit_test(alone),    cmocka_unit_test(mode),
-        cmocka_unit_test(stopped),        cmocka_unit_test(no_memory),
+        cmocka_unit_test(pieces),         cmocka_unit_test(stopped), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
