@@ -28,6 +28,7 @@
 #define KN_LLVM_EMIT_H
 
 #include "base/cpu.h"
+#include "base/map.h"
 #include "run/codegen.h"
 
 #include <llvm-c/Core.h>
@@ -85,6 +86,8 @@ typedef struct kn_emit {
     kn_ll *function;  /* per entry of the call table: its pointer, once loaded */
     uint32_t n_functions;
     uint8_t *varying;
+    kn_map splats;    /* a scalar and a width -> number of its vector, + 1 */
+    KN_VEC(kn_ll) splat;
     uint8_t *slot_loads; /* per slot: loads in the body of the loop in lanes, up to 2 */
     kn_near near;
     kn_ll room;       /* on the stack, for lanes of reductions; NULL: none yet */
@@ -170,6 +173,7 @@ kn_ll kn_emit_maths(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn
 
 /* ---- memory.c ---- */
 kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot);
+kn_ll kn_moved(kn_emit *e, kn_ll p, LLVMTypeRef t, kn_ll n); /* by n of type t */
 kn_ll kn_address(kn_emit *e, const kn_linst *in, kn_ll base, int64_t offset); /* of element base + offset; base may be NULL */
 kn_ll kn_vector_load(kn_emit *e, kiln_dtype d, kn_ll p, kn_ll mask);
 void kn_emit_load(kn_emit *e, kn_lv v, const kn_linst *in);
@@ -197,6 +201,7 @@ void kn_emit_statements(kn_emit *e, const kn_lblock *b, uint32_t from, uint32_t 
 void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in);
 /* Of such a loop the iterations lo..hi, one at least; lo lies at a multiple of the width from its start. */
 void kn_emit_vector_range(kn_emit *e, kn_lv v, const kn_linst *in, kn_ll lo, kn_ll hi);
+uint64_t kn_loop_trips(const kn_emit *e, const kn_lregion *r); /* where it ends a constant after its start; 0: else */
 void kn_emit_plain_range(kn_emit *e, const kn_linst *in, kn_ll lo, kn_ll hi); /* one by one, without carries */
 void kn_emit_lanes(kn_emit *e, kn_lv v, const kn_linst *in); /* fold.c */
 /* The body of a loop in lanes at elements iv + more and on, w of them; values are those of these lanes until it is closed. */

@@ -9,11 +9,7 @@
 /* The control register: of x86 MXCSR without its sticky flags, all masked, to nearest, nothing flushed; of aarch64 FPCR, all zero. */
 enum { MXCSR_BITS = 0xffc0, MXCSR_DEFAULT = 0x1f80 };
 
-static kn_ll field(kn_emit *e, kn_ll p, uint64_t offset)
-{
-    kn_ll k = kn_int(e, 64, offset);
-    return LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->c), p, &k, 1, "");
-}
+static kn_ll field(kn_emit *e, kn_ll p, uint64_t offset) { return kn_moved(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, offset)); }
 
 static kn_ll room(kn_emit *e, LLVMTypeRef t) /* on the stack, zero */
 {

@@ -158,6 +158,15 @@ static void body_repeated(kn_emit *e, const kn_lblock *body, state *s, kn_ll lo,
     state_incoming(s, s->v, last, latch);
 }
 
+uint64_t kn_loop_trips(const kn_emit *e, const kn_lregion *r)
+{
+    const kn_linst *inst = e->l->inst.v, *hi = &inst[r->hi];
+    if (hi->op != KN_L_SOP || hi->sop != KN_S_add || hi->from != KILN_I64) return 0;
+    const kn_linst *more = &inst[hi->a == r->lo ? hi->b : hi->a];
+    bool ahead = (hi->a == r->lo || hi->b == r->lo) && more->op == KN_L_CONST && more->imm.i > 0;
+    return ahead ? (uint64_t)more->imm.i : 0;
+}
+
 void kn_emit_plain_range(kn_emit *e, const kn_linst *in, kn_ll lo, kn_ll hi)
 {
     state s;
@@ -183,7 +192,7 @@ static void emit_loop(kn_emit *e, kn_lv v, const kn_linst *in)
     bool known = LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi);
     int64_t first = known ? LLVMConstIntGetSExtValue(lo) : 0, end = known ? LLVMConstIntGetSExtValue(hi) : 0;
     if (known && end > first && (uint64_t)end - (uint64_t)first == 1) body_once(e, body, &s, lo);
-    else if (!known || end > first) body_repeated(e, body, &s, lo, hi, !known);
+    else if (!known || end > first) body_repeated(e, body, &s, lo, hi, !known && !kn_loop_trips(e, r));
     slots_from(e, &s, s.v);
     set_values(e, &s, r->results.v, s.v);
 }

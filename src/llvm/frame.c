@@ -74,8 +74,7 @@ uint32_t kn_frame_cells(const kn_taken *t) { return KN_FRAME_FIXED + t->values.n
 
 kn_ll kn_frame_cell(kn_emit *e, kn_ll frame, uint32_t i)
 {
-    kn_ll k = kn_int(e, 64, i);
-    return LLVMBuildGEP2(e->b, LLVMInt64TypeInContext(e->c), frame, &k, 1, "");
+    return kn_moved(e, frame, LLVMInt64TypeInContext(e->c), kn_int(e, 64, i));
 }
 
 /* Does the frame hold the slot's pointer, which is `p` here or not known yet? */

@@ -142,7 +142,8 @@ void kn_emit_vector_loop(kn_emit *e, kn_lv v, const kn_linst *in)
     const kn_lregion *r = in->region;
     kn_loops_vary(e->l, v, e->varying);
     span s = {e, r};
-    run(&s, kn_scalar_of(e, r->lo), kn_scalar_of(e, r->hi), false);
+    uint64_t n = kn_loop_trips(e, r);
+    run(&s, kn_scalar_of(e, r->lo), kn_scalar_of(e, r->hi), n && n % r->width == 0);
 }
 
 void kn_emit_vector_range(kn_emit *e, kn_lv v, const kn_linst *in, kn_ll lo, kn_ll hi)

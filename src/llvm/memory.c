@@ -22,11 +22,14 @@ kn_ll kn_slot_pointer(kn_emit *e, uint32_t slot)
     }
     if (s->per) return e->ptr[slot] = kn_entry_scratch(e, s);
     /* Not kept: where it is used, the offset becomes part of the address. */
-    kn_ll offset = kn_int(e, 64, s->offset);
-    return LLVMBuildGEP2(e->b, byte, s->part ? e->part : e->scratch, &offset, 1, "");
+    return kn_moved(e, s->part ? e->part : e->scratch, byte, kn_int(e, 64, s->offset));
 }
 
-static kn_ll offset_by(kn_emit *e, kn_ll p, LLVMTypeRef t, kn_ll index) { return LLVMBuildGEP2(e->b, t, p, &index, 1, ""); }
+kn_ll kn_moved(kn_emit *e, kn_ll p, LLVMTypeRef t, kn_ll n)
+{
+    bool none = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) == 0;
+    return none ? p : LLVMBuildGEP2(e->b, t, p, &n, 1, "");
+}
 
 /* root + base * the size of t; elements around one place share it, within a block. */
 static kn_ll place_of(kn_emit *e, kn_ll root, kn_ll base, LLVMTypeRef t, unsigned bytes)
@@ -36,7 +39,7 @@ static kn_ll place_of(kn_emit *e, kn_ll root, kn_ll base, LLVMTypeRef t, unsigne
         const kn_place_known *k = &e->places[i];
         if (k->block == here && k->root == root && k->base == base && k->bytes == bytes) return k->p;
     }
-    kn_ll p = offset_by(e, root, t, base);
+    kn_ll p = kn_moved(e, root, t, base);
     e->places[e->next_place++ % KN_PLACES] = (kn_place_known){here, root, base, p, bytes};
     return p;
 }
@@ -50,7 +53,7 @@ kn_ll kn_address(kn_emit *e, const kn_linst *in, kn_ll base, int64_t offset)
     kn_ll p = !scratch ? kn_slot_pointer(e, in->slot) : e->l->slots.v[in->slot].part ? e->part : e->scratch;
     if (scratch) moved += e->l->slots.v[in->slot].offset;
     if (base) p = place_of(e, p, base, kn_memory_type(e, in->dtype, 0), bytes);
-    return moved ? offset_by(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, moved)) : p;
+    return kn_moved(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, moved));
 }
 
 /* Of the element, in lanes that of lane 0, moved by `more` elements. */
@@ -64,7 +67,7 @@ static kn_ll addresses(kn_emit *e, const kn_linst *in)
 {
     const kn_linst *index = &e->l->inst.v[in->a];
     bool narrow = index->op == KN_L_SOP && index->sop == KN_S_convert && (index->from == KILN_I32 || (index->from == KILN_U32 && e->l->slots.v[in->slot].elements <= INT32_MAX));
-    return offset_by(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, narrow ? index->a : in->a));
+    return kn_moved(e, kn_slot_pointer(e, in->slot), kn_memory_type(e, in->dtype, 0), kn_vector_of(e, narrow ? index->a : in->a));
 }
 
 static kn_ll reversed(kn_emit *e, kn_ll v) { return v ? kn_slice(e, v, e->w - 1, e->w, (unsigned)-1) : NULL; }
@@ -147,7 +150,7 @@ static kn_ll border_element(kn_emit *e, const kn_linst *in, kn_lv border, kn_ll 
 {
     kn_ll at = LLVMBuildAdd(e->b, kn_scalar_of(e, border), more, "");
     LLVMTypeRef t = kn_memory_type(e, in->dtype, 0);
-    return kn_splat(e, load(e, t, offset_by(e, kn_slot_pointer(e, in->slot), t, at), kn_bytes(in->dtype)), e->w);
+    return kn_splat(e, load(e, t, kn_moved(e, kn_slot_pointer(e, in->slot), t, at), kn_bytes(in->dtype)), e->w);
 }
 
 static kn_ll lanes_that(kn_emit *e, LLVMIntPredicate p, kn_lv lin, kn_lv border)
@@ -186,7 +189,7 @@ static kn_ll load_clamped(kn_emit *e, const kn_linst *in, const clamped *c)
         rest = rest ? LLVMBuildSelect(e->b, inside, rest, above, "") : above;
         mask = mask ? LLVMBuildAnd(e->b, mask, inside, "") : inside;
     }
-    kn_ll first = LLVMBuildAdd(e->b, e->val[c->lin].s, more, ""), p = offset_by(e, kn_slot_pointer(e, in->slot), one, first);
+    kn_ll first = LLVMBuildAdd(e->b, e->val[c->lin].s, more, ""), p = kn_moved(e, kn_slot_pointer(e, in->slot), one, first);
     LLVMTypeRef overload[] = {t, LLVMTypeOf(p)};
     kn_ll args[] = {p, kn_int(e, 32, kn_bytes(in->dtype)), mask, rest};
     return kn_intrinsic(e, "llvm.masked.load", overload, 2, args, 4);
@@ -241,49 +244,78 @@ void kn_emit_store(kn_emit *e, const kn_linst *in)
 
 /* ---- copies ---- */
 
-/* Bytes from q to p, both moved by `at`, by vectors and then by ever smaller pieces. */
-static void copy_rest(kn_emit *e, kn_ll p, kn_ll q, uint64_t at, uint64_t bytes, unsigned align)
+/* Bytes from q to p, by vectors and then by ever smaller pieces. */
+static void copy_inline(kn_emit *e, kn_ll p, kn_ll q, uint64_t bytes, unsigned align)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
+    uint64_t at = 0;
     for (unsigned piece = e->vector_bytes; piece; piece /= 2)
-        for (; bytes >= piece; bytes -= piece, at += piece) {
+        for (; bytes - at >= piece; at += piece) {
             LLVMTypeRef t = piece > 8 ? LLVMVectorType(LLVMInt64TypeInContext(e->c), piece / 8) : LLVMIntTypeInContext(e->c, piece * 8);
             unsigned a = piece < align ? piece : align;
             kn_ll offset = kn_int(e, 64, at);
-            store(e, load(e, t, offset_by(e, q, byte, offset), a), offset_by(e, p, byte, offset), a);
+            store(e, load(e, t, kn_moved(e, q, byte, offset), a), kn_moved(e, p, byte, offset), a);
         }
 }
 
-static void copy_bytes(kn_emit *e, kn_ll p, kn_ll q, uint64_t bytes, unsigned align)
+static LLVMTypeRef copy_type(kn_emit *e)
 {
-    enum { UNROLL = 4 };
-    uint64_t step = (uint64_t)e->vector_bytes * UNROLL, whole = bytes / step * step;
-    if (whole <= 2 * step) {
-        copy_rest(e, p, q, 0, bytes, align);
-        return;
-    }
-    kn_bb before = kn_here(e), body = kn_block_new(e), after = kn_block_new(e);
-    LLVMBuildBr(e->b, body);
-    kn_enter(e, body);
-    LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
-    kn_ll at = kn_phi(e, LLVMInt64TypeInContext(e->c));
-    copy_rest(e, offset_by(e, p, byte, at), offset_by(e, q, byte, at), 0, step, align);
-    kn_ll next = LLVMBuildAdd(e->b, at, kn_int(e, 64, step), "");
-    kn_incoming(at, kn_int(e, 64, 0), before);
-    kn_incoming(at, next, body);
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, kn_int(e, 64, whole), ""), body, after);
-    kn_enter(e, after);
-    copy_rest(e, p, q, whole, bytes - whole, align);
+    LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, LLVMInt64TypeInContext(e->c)};
+    return LLVMFunctionType(LLVMVoidTypeInContext(e->c), params, 3, false);
 }
 
+/* One vector from q to p, both moved by `at`. */
+static void copy_vector(kn_emit *e, kn_ll p, kn_ll q, kn_ll at)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->c), t = LLVMVectorType(LLVMInt64TypeInContext(e->c), e->vector_bytes / 8);
+    store(e, load(e, t, kn_moved(e, q, byte, at), 1), kn_moved(e, p, byte, at), 1);
+}
+
+/* copy(to, from, bytes): at least a vector, in whole ones, of which the last overlaps the one before it; nothing where both are the same. */
+static void fill_copy(kn_emit *e, kn_ll fn)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(e->c);
+    kn_bb first = LLVMAppendBasicBlockInContext(e->c, fn, ""), body = LLVMAppendBasicBlockInContext(e->c, fn, "");
+    kn_bb last = LLVMAppendBasicBlockInContext(e->c, fn, ""), done = LLVMAppendBasicBlockInContext(e->c, fn, "");
+    kn_ll p = LLVMGetParam(fn, 0), q = LLVMGetParam(fn, 1), step = kn_int(e, 64, e->vector_bytes);
+    LLVMPositionBuilderAtEnd(e->b, first);
+    kn_ll end = LLVMBuildSub(e->b, LLVMGetParam(fn, 2), step, "");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, p, q, ""), done, body);
+    LLVMPositionBuilderAtEnd(e->b, body);
+    kn_ll at = LLVMBuildPhi(e->b, i64, "");
+    copy_vector(e, p, q, at);
+    kn_ll next = LLVMBuildAdd(e->b, at, step, "");
+    kn_incoming(at, kn_int(e, 64, 0), first);
+    kn_incoming(at, next, body);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, end, ""), body, last);
+    LLVMPositionBuilderAtEnd(e->b, last);
+    copy_vector(e, p, q, end);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    LLVMBuildRetVoid(e->b);
+}
+
+static kn_ll copy_function(kn_emit *e)
+{
+    kn_ll known = LLVMGetNamedFunction(e->m, "kiln_copy"), fn = e->fn;
+    if (known) return known;
+    kn_bb here = kn_here(e);
+    kn_emit_declare(e, "kiln_copy", copy_type(e));
+    known = e->fn;
+    LLVMSetLinkage(known, LLVMInternalLinkage);
+    fill_copy(e, known);
+    LLVMPositionBuilderAtEnd(e->b, here);
+    e->fn = fn;
+    return known;
+}
+
+/* Few pieces are copied even where both are the same. */
 void kn_emit_copy(kn_emit *e, const kn_linst *in)
 {
+    enum { FEW = 2 };
     const kn_slot *s = &e->l->slots.v[in->slot];
-    kn_ll p = kn_slot_pointer(e, in->slot), q = kn_slot_pointer(e, in->slot2);
-    kn_bb copy = kn_block_new(e), after = kn_block_new(e);
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, p, q, ""), copy, after);
-    kn_enter(e, copy);
-    copy_bytes(e, p, q, (uint64_t)s->elements * kn_bytes(s->dtype), kn_bytes(s->dtype));
-    LLVMBuildBr(e->b, after);
-    kn_enter(e, after);
+    uint64_t bytes = (uint64_t)s->elements * kn_bytes(s->dtype);
+    kn_ll args[] = {kn_slot_pointer(e, in->slot), kn_slot_pointer(e, in->slot2), kn_int(e, 64, bytes)};
+    if (bytes <= (uint64_t)FEW * e->vector_bytes) copy_inline(e, args[0], args[1], bytes, kn_bytes(s->dtype));
+    else LLVMBuildCall2(e->b, copy_type(e), copy_function(e), args, 3, "");
 }

@@ -66,6 +66,8 @@ static bool initialise(char *error, size_t error_bytes)
         "-disable-early-ifcvt",
         "-disable-expand-reductions",
         "-disable-machine-cse",
+        "-disable-machine-dce",
+        "-disable-machine-sink",
         "-disable-mergeicmps",
         "-disable-partial-libcall-inlining",
         "-disable-ssc",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level 0: the fast instruction selector works from the end of a block to its beginning, and leaves what stands above the first
  * instruction that it does not know to the slow one, which takes six times as long. Vector constants are most of what it does not know:
- * here they become loads, and what negates a vector becomes an exclusive or. The values do not change. */
+ * here they become loads, and what changes the signs of a vector becomes an operation on bits. The values do not change. */
 #include "llvm/emit.h"
 
 enum { KNOWN = 32 };
@@ -74,18 +74,21 @@ static void given(quick *q, kn_bb block, kn_bb next)
         }
 }
 
-/* -x flips the sign's bit. */
-static kn_ll negated(quick *q, kn_ll in)
+/* -x flips the sign's bit, |x| clears it. */
+static void change_sign(quick *q, kn_ll in, bool clear)
 {
     LLVMTypeRef t = LLVMTypeOf(in), element = LLVMGetElementType(t);
     unsigned bits = LLVMGetTypeKind(element) == LLVMDoubleTypeKind ? 64 : 32, w = LLVMGetVectorSize(t);
+    uint64_t sign = (uint64_t)1 << (bits - 1);
     LLVMPositionBuilderBefore(q->e->b, in);
-    kn_ll sign = kn_const_splat(q->e, kn_int(q->e, bits, (uint64_t)1 << (bits - 1)), w), x = kn_bitcast(q->e, LLVMGetOperand(in, 0), LLVMTypeOf(sign));
-    kn_ll flipped = kn_bitcast(q->e, LLVMBuildXor(q->e->b, x, loaded(q, sign, in), ""), t);
-    LLVMReplaceAllUsesWith(in, flipped);
+    kn_ll mask = kn_const_splat(q->e, kn_int(q->e, bits, clear ? sign - 1 : sign), w), x = kn_bitcast(q->e, LLVMGetOperand(in, 0), LLVMTypeOf(mask));
+    mask = loaded(q, mask, in);
+    x = clear ? LLVMBuildAnd(q->e->b, x, mask, "") : LLVMBuildXor(q->e->b, x, mask, "");
+    LLVMReplaceAllUsesWith(in, kn_bitcast(q->e, x, t));
     LLVMInstructionEraseFromParent(in);
-    return flipped;
 }
+
+static bool is_vector(kn_ll in) { return LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind; }
 
 static void instruction(quick *q, kn_ll in)
 {
@@ -102,7 +105,10 @@ static void instruction(quick *q, kn_ll in)
     case LLVMXor:
     case LLVMStore: operands(q, in); break;
     case LLVMFNeg:
-        if (LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind) negated(q, in);
+        if (is_vector(in)) change_sign(q, in, false);
+        break;
+    case LLVMCall:
+        if (is_vector(in) && LLVMGetIntrinsicID(LLVMGetCalledValue(in)) == LLVMLookupIntrinsicID("llvm.fabs", 9)) change_sign(q, in, true);
         break;
     default: break;
     }

@@ -139,14 +139,27 @@ kn_ll kn_scalar_of(kn_emit *e, kn_lv v)
     return LLVMGetUndef(kn_type(e, e->l->inst.v[v].dtype, 0));
 }
 
+/* Made once for all loops of that width: s is the value of several names, and widths of loops and of their rests take turns. */
+static kn_ll splat_behind(kn_emit *e, kn_ll s)
+{
+    uint64_t key = kn_map_address(s) * 64 + e->w;
+    uint32_t known = LLVMIsAInstruction(s) ? kn_map_get(&e->splats, key) : 0;
+    if (known) return e->splat.v[known - 1];
+    behind(e, s);
+    kn_ll x = kn_splat(e, s, e->w);
+    if (LLVMIsAInstruction(s) && (!kn_push(&e->arena, &e->splat, x) || !kn_map_put(&e->arena, &e->splats, key, e->splat.n)))
+        kn_emit_fail(e, "out of memory");
+    return x;
+}
+
 kn_ll kn_vector_of(kn_emit *e, kn_lv v)
 {
     kn_val *x = &e->val[v];
     if (x->v && x->vw == e->w) return x->v;
     kn_ll s = kn_scalar_of(e, v);
     kn_bb here = kn_here(e);
-    behind(e, s);
-    x->v = kn_splat(e, s, e->w);
+    x->v = splat_behind(e, s);
+    behind(e, x->v);
     if (x->linear) x->v = LLVMBuildAdd(e->b, x->v, kn_iota(e, kn_bits(e->l->inst.v[v].dtype), e->w, x->stride), "");
     x->vw = e->w;
     LLVMPositionBuilderAtEnd(e->b, here);

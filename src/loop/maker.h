@@ -109,7 +109,7 @@ typedef struct open_block {
 typedef struct memo {
     const frame *f;
     uint32_t var, block;
-    uint64_t epoch, hash;
+    uint64_t epoch;
     kn_lv value;
     kn_lv ix[4];
 } memo;
@@ -152,7 +152,8 @@ struct maker {
     uint64_t epoch; /* raised by every store: loads are shared only within one */
     uint32_t *cons; /* hash table of pure instructions and loads */
     uint32_t cons_cap, cons_n;
-    memo *memos;
+    uint32_t *memo_at; /* by hash: number of a memo, + 1 */
+    KN_VEC(memo) memos;
     KN_VEC(uint32_t) swapped; /* slots whose pointers change */
     KN_VEC(stander) standing; /* per slot: the variable put there last that may be overwritten once it is dead */
     kn_lv chosen; /* a bool whose value is known in the code being made, or 0 */

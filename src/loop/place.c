@@ -148,7 +148,8 @@ static kn_lv register_element(maker *m, place *p, const kn_lv *ix)
     return lv_load(m, p->slot, at);
 }
 
-static memo *memo_slot(maker *m, const place *p, const kn_lv *ix, memo *key)
+/* Where the number of the memo stands whose key has this hash. */
+static uint32_t *memo_slot(maker *m, const place *p, const kn_lv *ix, memo *key)
 {
     *key = (memo){.f = p->frame, .var = p->e->out[p->result], .block = m->open.v[m->open.n - 1].id, .epoch = m->epoch};
     uint64_t h = (uint64_t)(uintptr_t)p->frame * 31 + key->var;
@@ -156,17 +157,26 @@ static memo *memo_slot(maker *m, const place *p, const kn_lv *ix, memo *key)
         key->ix[d] = ix[d];
         h = (h ^ ix[d]) * 0x9e3779b97f4a7c15u;
     }
-    key->hash = h;
-    return &m->memos[(h ^ h >> 32) % MEMO_SLOTS];
+    return &m->memo_at[(h ^ h >> 32) % MEMO_SLOTS];
+}
+
+static bool same_key(const memo *x, const memo *y)
+{
+    return x->f == y->f && x->var == y->var && x->block == y->block && x->epoch == y->epoch && memcmp(x->ix, y->ix, sizeof x->ix) == 0;
+}
+
+static void keep(maker *m, uint32_t *at, const memo *one)
+{
+    if (*at) m->memos.v[*at - 1] = *one;
+    else if (MAKER_TRY_MEM(m, kn_push(&m->temp, &m->memos, *one))) *at = m->memos.n;
 }
 
 static kn_lv lazy_element(maker *m, place *p, const kn_lv *ix)
 {
-    memo key, *at = memo_slot(m, p, ix, &key);
+    memo key;
+    uint32_t *at = memo_slot(m, p, ix, &key);
     bool remember = p->type.rank <= 4;
-    if (remember && at->value && at->f == key.f && at->var == key.var && at->block == key.block && at->epoch == key.epoch &&
-        memcmp(at->ix, key.ix, sizeof key.ix) == 0)
-        return at->value;
+    if (remember && *at && same_key(&m->memos.v[*at - 1], &key)) return m->memos.v[*at - 1].value;
     if (++m->depth_of_pull > DEEPEST_PULL) {
         if (m->status == KILN_OK) m->status = kn_fail(m->ctx, KILN_INTERNAL, "fusion went too deep at %s", p->e->prim->name);
         return 0;
@@ -183,7 +193,7 @@ static kn_lv lazy_element(maker *m, place *p, const kn_lv *ix)
     if (remember && m->status == KILN_OK) {
         key.epoch = m->epoch;
         key.value = v;
-        *at = key;
+        keep(m, at, &key);
     }
     return v;
 }
@@ -308,6 +318,6 @@ void place_init(maker *m)
 {
     m->element = (kn_element){.operand = rule_operand, .part = rule_part, .op = rule_op, .integer = rule_integer, .constant = rule_constant,
                               .below = rule_below, .known = rule_known};
-    m->memos = KN_NEWN(&m->temp, memo, MEMO_SLOTS);
-    MAKER_TRY_MEM(m, m->memos);
+    m->memo_at = KN_NEWN(&m->temp, uint32_t, MEMO_SLOTS);
+    MAKER_TRY_MEM(m, m->memo_at);
 }

@@ -52,10 +52,73 @@ static void test_elementwise_code_is_fast(void **state)
                                "    d:f32[1024] = add c 1.5:f32[]\n"
                                "    e:f32[1024] = neg d\n"
                                "    f:f32[1024] = div e b\n"
-                               "  in (f,) }");
+                               "    g:f32[1024] = abs f\n"
+                               "  in (g,) }");
     assert_int_equal(code_of(ctx, p, 0).slow, FRAME);
     assert_int_equal(code_of(ctx, p, 2).slow, -1);
     kiln_prog_release(p);
+}
+
+/* How often IR says it. */
+static unsigned times(kiln_ctx *ctx, const kiln_prog *p, int tier, const char *what)
+{
+    kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
+    char *text;
+    size_t n;
+    unsigned found = 0;
+    o.tier = tier;
+    o.target = "x86-64-v3";
+    assert_ok(ctx, kn_compile_stage(ctx, p, &o, "llvm", &text, &n));
+    for (const char *s = text; (s = strstr(s, what)); s++) found++;
+    kiln_text_free(ctx, text, n);
+    return found;
+}
+
+/* Two loops that end in a shorter vector: the scalar is spread once for each width. */
+static void test_scalars_are_spread_once(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kiln_prog *p = parsed(ctx, "{ lambda ; a:f64[] b:f64[50] c:f64[18]. let\n"
+                               "    d:f64[50] = mul b a\n"
+                               "    e:f64[18] = sub c a\n"
+                               "  in (d, e) }");
+    assert_int_equal(times(ctx, p, 2, "insertelement"), 2);
+    kiln_prog_release(p);
+}
+
+/* Arrays of a state are copied by one function; short ones in line. */
+static void test_copies_are_one_function(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kiln_prog *p = parsed(ctx, "{ lambda ; a:f64[50] b:f64[50] c:f64[3]. let\n"
+                               "    d:f64[50] e:f64[50] f:f64[3] = scan[jaxpr={ lambda ; x:f64[50] y:f64[50] z:f64[3]. let\n"
+                               "        u:f64[50] = sin x v:f64[50] = cos y w:f64[3] = sin z in (u, v, w) }\n"
+                               "      length=9 num_carry=3 num_consts=0 reverse=False unroll=1] a b c\n"
+                               "  in (d, e, f) }");
+    for (int tier = 0; tier <= 2; tier += 2) {
+        assert_int_equal(times(ctx, p, tier, "define internal void @kiln_copy("), 1);
+        assert_int_equal(times(ctx, p, tier, "call void @kiln_copy("), 2);
+    }
+    kiln_prog_release(p);
+}
+
+static kiln_prog *product(kiln_ctx *ctx, int k)
+{
+    char text[1000];
+    snprintf(text, sizeof text, "{ lambda ; a:f32[16,%d] b:f32[%d,16]. let\n"
+             "    c:f32[16,16] = dot_general[dimension_numbers=(([1], [0]), ([], [])) out_sharding=None precision=None "
+             "preferred_element_type=float32] a b\n  in (c,) }", k, k);
+    return parsed(ctx, text);
+}
+
+/* Blocks of 256 along k have a trip: what they sum needs no value for when there is none. */
+static void test_loops_of_known_length_have_no_guard(void **state)
+{
+    kiln_ctx *ctx = *state;
+    kiln_prog *whole = product(ctx, 512), *rest = product(ctx, 520);
+    assert_true(times(ctx, whole, 2, " = phi <") < times(ctx, rest, 2, " = phi <"));
+    kiln_prog_release(whole);
+    kiln_prog_release(rest);
 }
 
 /* Scalars of which vectors are made: the fast selector gets all but what spreads them over lanes. */
@@ -252,6 +315,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elementwise_code_is_fast),    cmocka_unit_test(test_scalars_before_vectors_are_fast),
+        cmocka_unit_test(test_scalars_are_spread_once), cmocka_unit_test(test_copies_are_one_function),
+        cmocka_unit_test(test_loops_of_known_length_have_no_guard),
         cmocka_unit_test(test_equal_nests_are_one_function), cmocka_unit_test(test_code_grows_with_the_program),
         cmocka_unit_test(test_level_two_is_for_what_takes_long),  cmocka_unit_test(test_what_runs_often_is_made_well), cmocka_unit_test(test_pieces_compute_the_same),
     };
