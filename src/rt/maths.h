@@ -4,7 +4,7 @@
 #ifndef KN_RT_MATHS_H
 #define KN_RT_MATHS_H
 
-#define KN_MATHS(X) X(exp) X(exp2) X(expm1) X(log) X(sin) X(cos) X(tan) X(tanh)
+#define KN_MATHS(X) X(exp) X(exp2) X(expm1) X(log) X(sin) X(cos) X(tan) X(tanh) X(erf)
 #define KN_MATHS_BINARY(X) X(pow)
 
 /* On one element, by processor: kn_maths_exp_f32_x1_v3(x). */

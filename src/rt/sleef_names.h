@@ -5,7 +5,7 @@
 #ifndef KN_RT_SLEEF_NAMES_H
 #define KN_RT_SLEEF_NAMES_H
 
-#define KN_SLEEF(X) X(log2, u10) X(asin, u10) X(acos, u10) X(atan, u10) X(cbrt, u10) X(erf, u10)
+#define KN_SLEEF(X) X(log2, u10) X(asin, u10) X(acos, u10) X(atan, u10) X(cbrt, u10)
 #define KN_SLEEF_BINARY(X) X(atan2, u10) X(hypot, u05)
 
 #endif

@@ -27,6 +27,7 @@ static const function functions[] = {
     {KN_S_cos, .ref = cos},
     {KN_S_tan, .ref = tan},
     {KN_S_tanh, .ref = tanh},
+    {KN_S_erf, .ref = erf},
     {KN_S_exp, .wide_ref = expl, .lo = -750, .hi = 720},
     {KN_S_exp2, .wide_ref = exp2l, .lo = -1080, .hi = 1030},
     {KN_S_expm1, .wide_ref = expm1l, .lo = -40, .hi = 40},
@@ -35,6 +36,7 @@ static const function functions[] = {
     {KN_S_cos, .wide_ref = cosl, .lo = -100, .hi = 100},
     {KN_S_tan, .wide_ref = tanl, .lo = -100, .hi = 100},
     {KN_S_tanh, .wide_ref = tanhl, .lo = -20, .hi = 20},
+    {KN_S_erf, .wide_ref = erfl, .lo = -6, .hi = 6},
     {KN_S_pow, .pair_ref = pow},
     {KN_S_pow, .wide_pair_ref = powl},
 };

@@ -13,6 +13,7 @@
 #include "rt/maths/exp_f32.h"
 #include "rt/maths/exp2_f32.h"
 #include "rt/maths/expm1_f32.h"
+#include "rt/maths/erf_f32.h"
 #include "rt/maths/log_ends.h"
 #include "rt/maths/log_f32.h"
 #include "rt/maths/pow_ends.h"

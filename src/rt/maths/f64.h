@@ -17,6 +17,8 @@
 #include "rt/maths/exp2_f64.h"
 #include "rt/maths/expm1_f64.h"
 #include "rt/maths/expm1_wide.h"
+#include "rt/maths/erf_f64.h"
+#include "rt/maths/erf_wide.h"
 #include "rt/maths/log_ends.h"
 #include "rt/maths/log_f64.h"
 #include "rt/maths/pow_ends.h"
