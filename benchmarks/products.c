@@ -48,6 +48,7 @@ static bool open_library(product *s, const char *row)
     char python[4096], pattern[4096];
     glob_t found;
     if (!bench_python(s->b, row, python)) return false;
+    setenv("OPENBLAS_THREAD_TIMEOUT", "16", 1); /* its threads look for work for 2^16 cycles, not 2^26: they would have the processors of our samples */
     snprintf(pattern, sizeof pattern, "%.*s/lib/python3*/site-packages/numpy.libs/libscipy_openblas64_*.so",
              (int)(strlen(python) - strlen("/bin/python")), python);
     if (glob(pattern, 0, NULL, &found) == 0) s->blas.handle = dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);

@@ -16,6 +16,16 @@ static void forget(const merger *g, const kn_lblock *b, kn_lv *held)
     }
 }
 
+/* Does v load element iv of a slot, whose value is held? Then that stands for it in `whole`. */
+static bool is_held(merger *g, kn_lblock *whole, kn_lv v, kn_lv iv, const kn_lv *held)
+{
+    const kn_linst *in = merger_inst(g, v);
+    if (in->op != KN_L_LOAD || in->a != iv || !held[in->slot]) return false;
+    g->alias.mention[in->slot]--;
+    replace_value(g->l, whole, v, held[in->slot]);
+    return true;
+}
+
 /* Loads of element iv of a slot within b become the value that was stored there; then they are gone. */
 static void use_held(merger *g, kn_lblock *b, kn_lblock *whole, kn_lv iv, const kn_lv *held)
 {
@@ -23,11 +33,7 @@ static void use_held(merger *g, kn_lblock *b, kn_lblock *whole, kn_lv iv, const 
     for (uint32_t i = 0; i < b->inst.n; i++) {
         kn_lv v = b->inst.v[i];
         kn_linst *in = merger_inst(g, v);
-        if (in->op == KN_L_LOAD && in->a == iv && held[in->slot]) {
-            g->alias.mention[in->slot]--;
-            replace_value(g->l, whole, v, held[in->slot]);
-            continue;
-        }
+        if (is_held(g, whole, v, iv, held)) continue;
         for (uint32_t k = 0; in->region && k < in->region->nblocks; k++) use_held(g, &in->region->blocks[k], whole, iv, held);
         b->inst.v[n++] = v;
     }
@@ -46,11 +52,7 @@ static void hold_values(merger *g, kn_lv loop)
     for (uint32_t i = 0; i < b->inst.n; i++) {
         kn_lv v = b->inst.v[i];
         kn_linst *in = merger_inst(g, v);
-        if (in->op == KN_L_LOAD && in->a == iv && held[in->slot]) {
-            g->alias.mention[in->slot]--;
-            replace_value(g->l, b, v, held[in->slot]);
-            continue;
-        }
+        if (is_held(g, b, v, iv, held)) continue;
         b->inst.v[n++] = v;
         if (in->op == KN_L_STORE) {
             for (uint32_t s = 0; s < g->l->slots.n; s++)

@@ -185,8 +185,9 @@ static void look(void *ud, const kn_jaxpr *j)
         const kn_prim *p = j->eqns[i].prim;
         bool sorts = strstr(p->name, "sort") || strstr(p->name, "top_k");
         bool product = strcmp(p->name, "dot_general") == 0 || strcmp(p->name, "conv_general_dilated") == 0;
+        bool function = *kn_sops[p->scalar_op].function || strcmp(p->name, "pow") == 0; /* whose operation depends on its operands' types */
         s->own = s->own || (p->loop == KN_LOOP_CALL && !sorts);
-        s->apart = s->apart || product || p->scalar_op == KN_S_fma || *kn_sops[p->scalar_op].function;
+        s->apart = s->apart || product || function || p->scalar_op == KN_S_fma;
         kn_eqn_bodies(&j->eqns[i], look, s);
     }
 }

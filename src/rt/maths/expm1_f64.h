@@ -10,15 +10,7 @@ MATHS_1(expm1, x)
     F h = FMA(n, K(-0x1.62e42fefa38p-1), inside);
     F w = MUL(n, K(0x1.ef35793c7673p-45));
     F r = SUB(h, w);
-    F q9 = FMA(K(0x1.1f86f0eac20bdp-29), r, K(0x1.af4ecf637f97fp-26));
-    F q8 = FMA(q9, r, K(0x1.27e4cfaef8922p-22));
-    F q7 = FMA(q8, r, K(0x1.71de01aabc16ep-19));
-    F q6 = FMA(q7, r, K(0x1.a01a01ab9886ap-16));
-    F q5 = FMA(q6, r, K(0x1.a01a01ac1e942p-13));
-    F q4 = FMA(q5, r, K(0x1.6c16c16c156a5p-10));
-    F q3 = FMA(q4, r, K(0x1.111111111005p-7));
-    F q2 = FMA(q3, r, K(0x1.5555555555557p-5));
-    F q1 = FMA(q2, r, K(0x1.5555555555557p-3));
+    F q1 = PART(exp_series, r);
     F z = MUL(r, r);
     F small = FMA(MUL(r, z), q1, SUB(SUB(h, r), w));
     F s = REAL(SHL(IADD(BITS(t), KI(BIASES / 2 - 1 - ROUNDER_BITS)), MANTISSA)); /* 2^(n - 1) */

@@ -15,6 +15,7 @@
 #include "rt/maths/scale.h"
 #include "rt/maths/exp_f64.h"
 #include "rt/maths/exp2_f64.h"
+#include "rt/maths/exp_series.h"
 #include "rt/maths/expm1_f64.h"
 #include "rt/maths/expm1_wide.h"
 #include "rt/maths/erf_f64.h"
