@@ -133,7 +133,7 @@ kiln_status kn_hrefine(kn_mmodule *m, const kn_mfunc *entry);
 static inline const kn_mknown *kn_hnumbers(const kn_himport *h, uint32_t value)
 {
     const kn_mknown *v = h->func->known ? &h->func->known[value] : NULL;
-    return v && v->v ? v : NULL;
+    return v && v->v && !v->positive ? v : NULL;
 }
 
 /* ---- import_linalg.c ---- */

@@ -219,6 +219,7 @@ typedef struct kn_mvalue {
 typedef struct kn_mknown {
     const int64_t *v; /* NULL: not known */
     uint32_t n;
+    bool positive; /* known only where n is at least 1 */
 } kn_mknown;
 
 typedef struct kn_mfunc {

@@ -163,8 +163,8 @@ static kiln_status callee(kn_hrefining *r, const kn_mop *o, const char *attr)
 /* What a text asserts of its sizes must not be wrong: then it has two open sizes, of which one is a function of the other. */
 static kiln_status assertion(kn_hrefining *r, const kn_mop *o)
 {
-    const kn_mknown *x = kn_hknown_numbers(r, o, 0);
-    if (!x->v || x->n != 1 || x->v[0]) return KILN_OK;
+    const kn_mknown *x = o->nin ? &r->known[o->in[0]] : NULL;
+    if (!x || !x->v || x->n != 1 || x->v[0]) return KILN_OK;
     return kn_hrefuse(&r->h, o, "one open size, and arguments whose open dimension is that size", "an assertion about shapes fails where every open dimension of an argument is n");
 }
 

@@ -26,7 +26,7 @@ kiln_status kn_hset_dims(kn_hrefining *r, const kn_mop *o, uint32_t k, const int
 static inline const kn_mknown *kn_hknown_numbers(const kn_hrefining *r, const kn_mop *o, uint32_t k)
 {
     static const kn_mknown nothing;
-    return k < o->nin ? &r->known[o->in[k]] : &nothing;
+    return k < o->nin && !r->known[o->in[k]].positive ? &r->known[o->in[k]] : &nothing;
 }
 /* What an operation on small integers gives, where its operands are known. */
 kiln_status kn_hfollow_numbers(kn_hrefining *r, const kn_mop *o);

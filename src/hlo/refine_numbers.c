@@ -4,12 +4,34 @@
 
 enum { MOST_NUMBERS = 64 };
 
+/* Shapes are of these types. */
+static bool may_be_sizes(kiln_dtype d)
+{
+    return d == KILN_BOOL || d == KILN_I32 || d == KILN_I64 || d == KILN_U32 || d == KILN_U64;
+}
+
+/* Does the type hold the number? A size is taken to fit into 32 bits, as in the texts that count with it. */
+static bool fits(kiln_dtype d, int64_t x)
+{
+    switch (d) {
+    case KILN_BOOL: return x == 0 || x == 1;
+    case KILN_I32: return kn_size_open(x) || (x >= INT32_MIN && x <= INT32_MAX);
+    case KILN_U32: return x >= 0 && (kn_size_open(x) || x <= UINT32_MAX);
+    case KILN_U64: return x >= 0;
+    default: return true;
+    }
+}
+
 static kiln_status keep(kn_hrefining *r, const kn_mop *o, const int64_t *v, uint32_t n)
 {
+    kiln_dtype d = kn_hrefined_type(r, o->out)->type.dtype;
     int64_t *own = KN_NEWN(r->h.arena, int64_t, n + 1);
     KILN_TRY_MEM(r->h.ctx, own);
-    for (uint32_t i = 0; i < n; i++) own[i] = v[i];
-    r->known[o->out] = (kn_mknown){own, n};
+    for (uint32_t i = 0; i < n; i++) {
+        own[i] = v[i];
+        if (!fits(d, v[i])) return KILN_OK; /* it wraps: the program counts it out */
+    }
+    r->known[o->out] = (kn_mknown){.v = own, .n = n};
     return KILN_OK;
 }
 
@@ -33,18 +55,18 @@ bool kn_hfold_two(kn_hfold op, int64_t x, int64_t y, int64_t *z)
     return false;
 }
 
-/* Is x < y (x <= y) for every n >= 1? Such texts assert that n is so. */
-static bool below(int64_t x, int64_t y, bool strictly)
+/* Is x < y (x <= y) for every n >= least? */
+static bool below(int64_t x, int64_t y, bool strictly, int64_t least)
 {
     int64_t a, b, c, d;
     if (!kn_size_split(x, &a, &b) || !kn_size_split(y, &c, &d)) return false;
-    return a <= c && (strictly ? a + b < c + d : a + b <= c + d);
+    return a <= c && (strictly ? a * least + b < c * least + d : a * least + b <= c * least + d);
 }
 
-/* 1, 0, or -1 where it depends on n. */
-static int compared(kn_span word, int64_t x, int64_t y)
+/* 1, 0, or -1 where it depends on n >= least. */
+static int compared(kn_span word, int64_t x, int64_t y, int64_t least)
 {
-    bool less = below(x, y, true), more = below(y, x, true), at_most = below(x, y, false), at_least = below(y, x, false);
+    bool less = below(x, y, true, least), more = below(y, x, true, least), at_most = below(x, y, false, least), at_least = below(y, x, false, least);
     if (kn_span_is(word, "EQ")) return x == y ? 1 : less || more ? 0 : -1;
     if (kn_span_is(word, "NE")) return x == y ? 0 : less || more ? 1 : -1;
     if (kn_span_is(word, "LT")) return less ? 1 : at_least ? 0 : -1;
@@ -123,8 +145,10 @@ static kiln_status number_compare(kn_hrefining *r, const kn_mop *o)
     const kn_mknown *x = kn_hknown_numbers(r, o, 0), *y = kn_hknown_numbers(r, o, 1);
     KILN_TRY(kn_henum(&r->h, o, "comparison_direction", &word));
     if (!x->v || !y->v || x->n != 1 || y->n != 1) return KILN_OK;
-    int yes = compared(word, x->v[0], y->v[0]);
-    return yes < 0 ? KILN_OK : keep(r, o, &(int64_t){yes}, 1);
+    int always = compared(word, x->v[0], y->v[0], 0), mostly = compared(word, x->v[0], y->v[0], 1);
+    if (mostly >= 0) KILN_TRY(keep(r, o, &(int64_t){mostly}, 1));
+    r->known[o->out].positive = mostly >= 0 && always < 0;
+    return KILN_OK;
 }
 
 static kiln_status number_chosen(kn_hrefining *r, const kn_mop *o)
@@ -149,7 +173,7 @@ kiln_status kn_hfollow_numbers(kn_hrefining *r, const kn_mop *o)
         kn_hfold op;
     } two[] = {{"stablehlo.add", KN_HFOLD_ADD}, {"stablehlo.divide", KN_HFOLD_DIV}, {"stablehlo.maximum", KN_HFOLD_MAX}, {"stablehlo.minimum", KN_HFOLD_MIN}, {"stablehlo.multiply", KN_HFOLD_MUL}, {"stablehlo.subtract", KN_HFOLD_SUB}};
     const kn_mtype *t = o->nout == 1 ? kn_hrefined_type(r, o->out) : NULL;
-    if (!t || t->kind != KN_MT_TENSOR || !t->known || t->type.rank > 2 || !strchr("iub", kiln_dtype_kind(t->type.dtype))) return KILN_OK;
+    if (!t || t->kind != KN_MT_TENSOR || !t->known || t->type.rank > 2 || !may_be_sizes(t->type.dtype)) return KILN_OK;
     for (size_t i = 0; i < sizeof two / sizeof *two; i++)
         if (kn_span_is(o->name, two[i].name)) return number_two(r, o, two[i].op);
     if (kn_span_is(o->name, "stablehlo.constant")) return number_constant(r, o);

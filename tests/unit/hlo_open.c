@@ -152,8 +152,44 @@ static void shapes_as_values(void **state)
     kiln_prog_release(p);
 }
 
+/* Numbers that are followed are those of their type, and what holds only where there is a row is counted out. */
+static void numbers_wrap(void **state)
+{
+    static const struct {
+        const char *type, *a, *b, *op;
+        int64_t want;
+    } t[] = {
+        {"i32", "2147483647", "1", "add", INT32_MIN}, {"ui32", "4294967295", "2", "add", 1},      {"ui32", "0", "1", "subtract", UINT32_MAX},
+        {"i32", "65536", "65536", "multiply", 0},     {"ui32", "65537", "65537", "multiply", 131073}, {"i32", "6", "3", "divide", 2},
+        {"i32", "-7", "2", "divide", -3},             {"ui32", "5", "9", "minimum", 5},
+    };
+    kiln_ctx *ctx = *state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+        for (int64_t n = 0; n < 2; n++) {
+            char text[1000];
+            kiln_prog *p;
+            kiln_array *a, *out[3];
+            snprintf(text, sizeof text,
+                     "func.func @main(%%a: " ROWS ") -> (tensor<%s>, tensor<i1>, tensor<i1>) {\n%%x = stablehlo.constant dense<%s> : tensor<%s>\n"
+                     "%%y = stablehlo.constant dense<%s> : tensor<%s>\n%%z = stablehlo.%s %%x, %%y : tensor<%s>\n%%i = stablehlo.convert %%y : (tensor<%s>) -> tensor<i1>\n"
+                     "%%one = stablehlo.constant dense<1> : tensor<i32>\n%%n = stablehlo.get_dimension_size %%a, dim = 0 : (" ROWS ") -> tensor<i32>\n"
+                     "%%c = stablehlo.compare GE, %%n, %%one : (tensor<i32>, tensor<i32>) -> tensor<i1>\nreturn %%z, %%i, %%c : tensor<%s>, tensor<i1>, tensor<i1>\n}\n",
+                     t[i].type, t[i].a, t[i].type, t[i].b, t[i].type, t[i].op, t[i].type, t[i].type, t[i].type);
+            assert_ok(ctx, kiln_prog_parse(ctx, text, strlen(text), "numbers", &p));
+            assert_ok(ctx, kiln_array_create(ctx, (kiln_type){KILN_F32, 2, (const int64_t[]){n, 4}}, &a));
+            assert_ok(ctx, kiln_prog_eval(ctx, p, &a, out));
+            uint32_t got = *(const uint32_t *)kiln_array_read(out[0]);
+            if (got != (uint32_t)t[i].want) fail_msg("%s %s %s: %u", t[i].a, t[i].op, t[i].b, got);
+            assert_true(*(const bool *)kiln_array_read(out[1]));
+            assert_int_equal(*(const bool *)kiln_array_read(out[2]), n >= 1);
+            for (int k = 0; k < 3; k++) kiln_array_release(out[k]);
+            kiln_array_release(a);
+            kiln_prog_release(p);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_files), cmocka_unit_test(refused), cmocka_unit_test(shapes_as_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_files), cmocka_unit_test(refused), cmocka_unit_test(shapes_as_values), cmocka_unit_test(numbers_wrap)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
