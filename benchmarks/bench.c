@@ -15,6 +15,12 @@ const char *bench_kiln(const bench *b) { return b->kiln; }
 const char *bench_folder(const bench *b) { return b->folder; }
 bool bench_wants_peers(const bench *b) { return b->peers; }
 int bench_threads(const bench *b) { return b->threads; }
+
+const char *bench_path(const bench *b, const char *name, char out[4096])
+{
+    snprintf(out, 4096, "%s/%s", b->folder, name);
+    return out;
+}
 double bench_now(void) { return 1e-9 * (double)kn_clock_ns(); }
 const bench_case *bench_running(const bench *b) { return b->at; }
 
@@ -79,6 +85,17 @@ static double shown(const void *p, size_t size)
     if (size == sizeof d) memcpy(&d, p, size);
     else memcpy(&d, p, size < sizeof d ? size : sizeof d);
     return d;
+}
+
+double bench_number(const kiln_array *a, size_t i)
+{
+    const void *v = kiln_array_read(a);
+    switch (kiln_array_type(a).dtype) {
+    case KILN_F32: return (double)((const float *)v)[i];
+    case KILN_I32: return (double)((const int32_t *)v)[i];
+    case KILN_BOOL: return ((const bool *)v)[i];
+    default: return NAN;
+    }
 }
 
 bool bench_same_bits(bench *b, const char *what, const char *a_name, const void *a, const char *v_name, const void *v,

@@ -16,6 +16,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include "kiln/array.h"
 #include "meter/samples.h"
 
 #include <jansson.h>
@@ -36,6 +37,7 @@ int bench_main(int argc, char **argv, const char *suite, const bench_case *cases
 
 const char *bench_kiln(const bench *b);   /* path of the command `kiln` */
 const char *bench_folder(const bench *b); /* benchmarks/ of the source tree */
+const char *bench_path(const bench *b, const char *name, char out[4096]); /* "<benchmarks>/<name>" */
 bool bench_wants_peers(const bench *b);
 int bench_threads(const bench *b); /* of every side */
 const bench_case *bench_running(const bench *b);
@@ -50,6 +52,7 @@ bool bench_near(bench *b, const char *what, const char *a_name, const double *a,
                 size_t n, double tolerance);
 /* For the record: a comparison that a suite has made itself. */
 void bench_checked(bench *b, const char *what, const char *a_name, const char *b_name, const char *how, double worst, double allowed);
+double bench_number(const kiln_array *a, size_t i); /* entry i of f32, i32 or bool */
 void bench_fail(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One clear line in the table: why a row is not there. */
 void bench_skip(bench *b, const char *row, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

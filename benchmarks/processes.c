@@ -52,19 +52,12 @@ static bool have_kiln(bench *b)
     return false;
 }
 
-static const char *in_folder(const bench *b, const char *name, char out[4096])
-{
-    snprintf(out, 4096, "%s/%s", bench_folder(b), name);
-    return out;
-}
-
 /* A row of whole processes; the peer, where `theirs` has a command, beside ours. */
 static void time_processes(const char *row, command *ours, command *theirs, const char *peer, double resident_most, bench_target target)
 {
     char note[160];
-    if (!once(*ours)) return;
     kn_taken t = {0};
-    run_command(ours, 1, &t); /* for the note, which is printed with the row */
+    if (!once(*ours) || !run_command(ours, 1, &t)) return; /* the first one fills a cache and does not count; the note is of the second */
     snprintf(note, sizeof note, "peak of memory %.1f MB%s", ours->resident / 1e6, resident_most > 0 && ours->resident > resident_most ? ": too much" : "");
     json_t *more = json_pack("{s:f}", "resident_bytes", ours->resident);
     if (resident_most > 0) json_object_set_new(more, "resident_most", json_real(resident_most));
@@ -88,7 +81,7 @@ static command asked(bench *b, const char *row, const char *script, const char *
     snprintf(name, sizeof name, "peers/%s", script);
     if (bench_python(b, row, python)) {
         c.argv[0] = python;
-        c.argv[1] = in_folder(b, name, path);
+        c.argv[1] = bench_path(b, name, path);
         c.argv[2] = question;
     }
     return c;
@@ -117,7 +110,7 @@ static void program(bench *b)
         bench_fail(b, "no folder");
         return;
     }
-    in_folder(b, "../examples/programs/damped_sine.jaxpr", path);
+    bench_path(b, "../examples/programs/damped_sine.jaxpr", path);
     if (program_checked(b, path, folder)) {
         command cold = {b, "none", {bench_kiln(b), "eval", path, input}, 0};
         command warm = {b, folder, {bench_kiln(b), "eval", path, input}, 0};
@@ -135,16 +128,6 @@ static void program(bench *b)
 
 /* ---- graphs ---- */
 
-static double entry_of(const kiln_array *a, size_t i)
-{
-    const void *v = kiln_array_read(a);
-    switch (kiln_array_type(a).dtype) {
-    case KILN_F32: return (double)((const float *)v)[i];
-    case KILN_I32: return (double)((const int32_t *)v)[i];
-    default: return ((const bool *)v)[i];
-    }
-}
-
 /* The last row of the field that the command wrote, against the reference. */
 static void field_checked(bench *b, kiln_ctx *ctx, const char *folder, const char *name, const json_t *want)
 {
@@ -159,7 +142,7 @@ static void field_checked(bench *b, kiln_ctx *ctx, const char *folder, const cha
     }
     size_t all = kiln_array_bytes(a) / kiln_dtype_bytes(kiln_array_type(a).dtype);
     if (all >= n) {
-        for (size_t i = 0; i < n; i++) v[i] = entry_of(a, all - n + i), w[i] = json_number_value(json_array_get(want, i));
+        for (size_t i = 0; i < n; i++) v[i] = bench_number(a, all - n + i), w[i] = json_number_value(json_array_get(want, i));
         bench_near(b, name, "kiln run", v, "the reference in double", w, n, 2e-5);
     } else {
         bench_fail(b, "%s holds less than one row", path);
@@ -171,7 +154,7 @@ static bool graph_checked(bench *b, const char *name, const char *graph)
 {
     char folder[] = "/tmp/kiln-bench-XXXXXX", out[64], steps[32], path[4096], file[64];
     snprintf(file, sizeof file, "reference/%s.json", name);
-    json_t *reference = json_load_file(in_folder(b, file, path), 0, NULL);
+    json_t *reference = json_load_file(bench_path(b, file, path), 0, NULL);
     kiln_ctx *ctx = NULL;
     if (!reference || !mkdtemp(folder) || kiln_ctx_create(NULL, &ctx) != KILN_OK) {
         bench_fail(b, "no folder, no context or no %s", path);
@@ -205,7 +188,7 @@ static void graph(bench *b, const char *name, bool profile)
     char row[128], file[64], path[4096];
     if (!have_kiln(b)) return;
     snprintf(file, sizeof file, "graphs/%s.yaml", name);
-    in_folder(b, file, path);
+    bench_path(b, file, path);
     if (!graph_checked(b, name, path)) return;
     snprintf(row, sizeof row, "%s: kiln run of 1000 steps, code compiled", name);
     beside_peer(b, row, name, (command){b, "none", {bench_kiln(b), "run", path, "--steps", "1000"}, 0},

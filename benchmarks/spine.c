@@ -17,17 +17,11 @@ void spine_kiln_failed(bench *b, const kiln_ctx *ctx, const char *what)
     bench_fail(b, "%s: %s", what, text);
 }
 
-const char *spine_path(const bench *b, const char *name, char out[4096])
-{
-    snprintf(out, 4096, "%s/%s", bench_folder(b), name);
-    return out;
-}
-
 kiln_graph *spine_graph(bench *b, kiln_ctx *ctx, const char *name)
 {
     char path[4096];
     kiln_graph *g = NULL;
-    if (kiln_graph_load(ctx, spine_path(b, name, path), NULL, &g) != KILN_OK) spine_kiln_failed(b, ctx, name);
+    if (kiln_graph_load(ctx, bench_path(b, name, path), NULL, &g) != KILN_OK) spine_kiln_failed(b, ctx, name);
     return g;
 }
 

@@ -8,8 +8,6 @@
 
 /* The context's error as the case's failure. */
 void spine_kiln_failed(bench *b, const kiln_ctx *ctx, const char *what);
-/* "<benchmarks>/<name>" */
-const char *spine_path(const bench *b, const char *name, char out[4096]);
 /* A graph of benchmarks/ or, with "../" before it, of the source tree; NULL after a failure. */
 kiln_graph *spine_graph(bench *b, kiln_ctx *ctx, const char *name);
 

@@ -5,7 +5,6 @@
 
 #include "limits/limits.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,17 +199,6 @@ static json_t *limit_fields(const graph_bench *s)
     return all;
 }
 
-static double entry(const kiln_array *a, size_t i)
-{
-    const void *v = kiln_array_read(a);
-    switch (kiln_array_type(a).dtype) {
-    case KILN_F32: return (double)((const float *)v)[i];
-    case KILN_I32: return (double)((const int32_t *)v)[i];
-    case KILN_BOOL: return ((const bool *)v)[i];
-    default: return NAN; /* no field of these graphs */
-    }
-}
-
 /* NULL after a failure. */
 static json_t *kiln_fields(graph_bench *s)
 {
@@ -225,7 +213,7 @@ static json_t *kiln_fields(graph_bench *s)
         }
         json_t *list = json_array();
         size_t n = kiln_array_bytes(a) / kiln_dtype_bytes(kiln_array_type(a).dtype);
-        for (size_t k = 0; k < n; k++) json_array_append_new(list, json_real(entry(a, k)));
+        for (size_t k = 0; k < n; k++) json_array_append_new(list, json_real(bench_number(a, k)));
         json_object_set_new(all, name, list);
         kiln_array_release(a);
     }
@@ -236,7 +224,7 @@ static json_t *load_reference(graph_bench *s)
 {
     char path[4096];
     json_error_t error;
-    json_t *reference = json_load_file(spine_path(s->b, s->c->reference, path), 0, &error);
+    json_t *reference = json_load_file(bench_path(s->b, s->c->reference, path), 0, &error);
     if (!reference) bench_fail(s->b, "%s:%d: %s", path, error.line, error.text);
     return reference;
 }
