@@ -356,80 +356,26 @@ static kiln_status replace(slots *s, kn_build *b, const kn_atom *operands, kn_at
 
 /* ---- the program ---- */
 
-static void any_in(void *ud, const kn_jaxpr *j)
-{
-    bool *any = ud;
-    slots s;
-    for (uint32_t k = 0; k < j->neqns && !*any; k++) {
-        *any = matches(j, &j->eqns[k], &s);
-        kn_eqn_bodies(&j->eqns[k], any_in, any);
-    }
-}
-
-static kiln_status rewrite(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
-
-static kiln_status in_param(const kn_rules *r, const kn_param *p, kn_param *out)
-{
-    *out = *p;
-    if (p->kind == KN_P_JAXPR) return rewrite(r, p->jaxpr, &out->jaxpr);
-    if (p->kind != KN_P_TUPLE && p->kind != KN_P_RECORD) return KILN_OK;
-    kn_param *items = KN_NEWN(&r->prog->arena, kn_param, p->n);
-    KILN_TRY_MEM(r->ctx, items);
-    for (uint32_t i = 0; i < p->n; i++) KILN_TRY(in_param(r, &p->items[i], &items[i]));
-    out->items = items;
-    return KILN_OK;
-}
-
-static kiln_status one(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, kn_atom *map)
+static bool may_slot(const kn_jaxpr *j, const kn_eqn *e)
 {
     slots s;
-    if (!matches(j, e, &s)) {
-        kn_eqn own = *e;
-        kn_param *params = KN_NEWN(&r->prog->arena, kn_param, e->prim->nparams);
-        KILN_TRY_MEM(r->ctx, params);
-        for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(in_param(r, &e->params[i], &params[i]));
-        own.params = params;
-        return kn_build_copy(b, j, &own, map);
-    }
+    return matches(j, e, &s);
+}
+
+static kiln_status slot(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *operands, kn_atom *y, bool *done)
+{
+    slots s;
+    *done = matches(j, e, &s);
     s.r = r;
-    kiln_status status = KILN_OK;
-    kn_atom *in = KN_NEWN(&r->prog->arena, kn_atom, e->nin + 1), *y = KN_NEWN(&r->prog->arena, kn_atom, e->nout + 1);
-    KILN_TRY_MEM(r->ctx, in && y);
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_build_map(b, j, e->in[i], map, &status);
-    KILN_TRY(status);
-    b->scope = e->scope, b->loc = e->loc;
-    KILN_TRY(replace(&s, b, in, y));
-    for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = y[i];
-    return KILN_OK;
-}
-
-static kiln_status rewrite(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out)
-{
-    bool any = false;
-    kn_build b;
-    kn_atom *map, *y = KN_NEWN(&r->prog->arena, kn_atom, j->nout + 1);
-    *out = j;
-    any_in(&any, j);
-    if (!any) return KILN_OK;
-    KILN_TRY_MEM(r->ctx, y);
-    KILN_TRY(kn_open(r, &b, j, &map));
-    for (uint32_t k = 0; k < j->neqns; k++) KILN_TRY(one(r, &b, j, &j->eqns[k], map));
-    kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < j->nout; i++) y[i] = kn_build_map(&b, j, j->out[i], map, &status);
-    KILN_TRY(status);
-    return kn_build_finish(&b, y, j->nout, out);
-}
-
-static kiln_status all(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
-{
-    (void)how;
-    return rewrite(r, j, out);
+    return *done ? replace(&s, b, operands, y) : KILN_OK;
 }
 
 kiln_status kn_lanes_in_slots(kiln_ctx *ctx, const kn_prog *p, kn_prog **out)
 {
-    bool any = false;
-    *out = NULL;
-    any_in(&any, p->main);
-    return any ? kn_prog_apply(ctx, p, all, NULL, out) : KILN_OK;
+    kn_prog *single;
+    KILN_TRY(kn_prog_replace(ctx, p, kn_may_unbatch, kn_unbatch, &single));
+    kiln_status status = kn_prog_replace(ctx, single ? single : p, may_slot, slot, out);
+    if (status == KILN_OK && !*out) *out = single;
+    else kiln_prog_release(single);
+    return status;
 }
