@@ -4,14 +4,11 @@
  *
  *   while any(c(x)) { x = c(x) ? f(x) : x }                                  c and f element by element
  *   ->
- *   scan over blocks { while any(c(x)) { x = c(x) ? f(x) : x } }
+ *   scan over lanes { while c(x) { x = f(x) } }
  *
- * so that a block ends with its own last lane, and is in registers and the first cache meanwhile. What does not change from trip to trip is
- * computed before. Each lane's bits are its own: elements do not meet in c and f. The lanes of a block are neighbours, whose trips are often
- * much the same, and taking other lanes in costs more than a few trips (lanes.c, for loops over lanes that say so). The interpreter runs the
- * loop as it was. */
+ * which then runs in slots (lanes.c). What does not change from trip to trip is computed before. Each lane's bits are its own: elements do
+ * not meet in c and f. The interpreter runs the loop as it was. */
 #include "transform/lanes.h"
-#include "transform/vmap.h"
 
 #include "array/size.h"
 #include "prim/common.h"
@@ -20,7 +17,7 @@
 
 #include "prims.gen.h"
 
-enum { MOST_CARRIES = 8, LEAST_LANES = 256, MOST_BLOCK = 64, LEAST_BLOCK = 16, MOST_OPERANDS = 8, MOST_COMPARED = 2000, MOST_SHARED = 6 };
+enum { MOST_CARRIES = 8, MOST_OPERANDS = 8, MOST_SHARED = 6, MOST_EQUATIONS = 2000 };
 
 /* What a value of a body is: one for all lanes and trips (a scalar or an array), one for each lane and trip, or none of these. */
 typedef enum kind { OTHER, FIXED, LANE } kind;
@@ -28,7 +25,7 @@ typedef enum kind { OTHER, FIXED, LANE } kind;
 typedef struct view {
     const kn_jaxpr *j;
     kind *kind;       /* by value */
-    kn_atom *same_as; /* by value: what it is element by element; a scalar that is spread, or another value of the shape. 0: itself */
+    kn_atom *same_as; /* by value: the number that each element is, + 1 */
     uint32_t *maker;  /* by value: the equation that gives it, + 1 */
 } view;
 
@@ -43,7 +40,7 @@ typedef struct unbatch {
     int64_t lanes;
     view cond, body;
     kn_atom more, next[MOST_CARRIES]; /* values of cond and body: does the lane go on, and then with what; 0: the carry stays as it is */
-    uint32_t budget;
+    uint32_t budget; /* of comparisons */
 } unbatch;
 
 /* ---- recognising ---- */
@@ -80,12 +77,10 @@ static kn_atom element(const view *v, kn_atom a)
     return a;
 }
 
-/* A value that is spread over the lanes, or is what it is made of. */
+/* A number that is spread over the lanes. */
 static bool spreads(const unbatch *u, const view *v, const kn_eqn *e)
 {
-    if (e->prim != &kn_prim_broadcast_in_dim || !over_lanes(u, kn_out_type(v->j, e, 0))) return false;
-    kiln_type t = kn_in_type(v->j, e, 0);
-    return t.rank == 0 || over_lanes(u, t);
+    return e->prim == &kn_prim_broadcast_in_dim && over_lanes(u, kn_out_type(v->j, e, 0)) && kn_in_type(v->j, e, 0).rank == 0;
 }
 
 static bool by_element(const unbatch *u, const view *v, const kn_eqn *e)
@@ -104,7 +99,7 @@ static void classify(const unbatch *u, view *v, const kn_eqn *e, uint32_t at)
     for (uint32_t i = 0; i < e->nin; i++) fixed = fixed && kind_of(v, e->in[i]) == FIXED;
     for (uint32_t i = 0; i < e->nout; i++) {
         v->maker[e->out[i]] = at + 1;
-        v->kind[e->out[i]] = fixed && e->prim->loop != KN_LOOP_CALL ? FIXED : OTHER;
+        v->kind[e->out[i]] = fixed ? FIXED : OTHER;
     }
     if (spreads(u, v, e) && kind_of(v, e->in[0]) != OTHER) {
         v->kind[e->out[0]] = kind_of(v, e->in[0]);
@@ -164,14 +159,6 @@ static bool alike(unbatch *u, const view *v, kn_atom a, const view *o, kn_atom b
     return true;
 }
 
-/* Lanes that go on together: as many as fit into some registers, a divisor of all. 1: there is none. */
-static int64_t block_of(int64_t lanes)
-{
-    int64_t width = MOST_BLOCK;
-    while (width >= LEAST_BLOCK && lanes % width) width--;
-    return width < LEAST_BLOCK ? 1 : width;
-}
-
 /* The condition says whether any lane goes on. */
 static bool any_goes_on(unbatch *u, const kn_jaxpr *cond)
 {
@@ -182,7 +169,7 @@ static bool any_goes_on(unbatch *u, const kn_jaxpr *cond)
     u->dims = t.dims, u->rank = t.rank;
     u->lanes = kiln_type_size(t);
     u->more = last->in[0];
-    return u->lanes >= LEAST_LANES && block_of(u->lanes) > 1;
+    return kn_slots_for(u->lanes) > 0;
 }
 
 /* Every carry stays as it is, or has an element for each lane. */
@@ -194,7 +181,7 @@ static bool carries_are_kept(unbatch *u, bool *stays)
         kiln_type t = kn_type_of(j, j->in[u->w.body_consts + k]);
         stays[k] = j->out[k] == j->in[u->w.body_consts + k];
         moving += !stays[k];
-        if (!stays[k] && (!over_lanes(u, t) || !strchr("biuf", kiln_dtype_kind(t.dtype)))) return false;
+        if (!stays[k] && (!over_lanes(u, t) || !plain(t))) return false;
     }
     return moving > 0 && !j->nconsts;
 }
@@ -218,14 +205,23 @@ static bool choices(unbatch *u, const bool *stays)
     return kind_of(&u->cond, u->more) == LANE && alike(u, &u->cond, u->more, v, flag);
 }
 
-static kiln_status matches(const kn_rules *r, const kn_jaxpr *j, const kn_eqn *e, unbatch *u, bool *is)
+/* As far as it can be seen at once. */
+static bool may_match(unbatch *u, bool *stays)
+{
+    const kn_eqn *e = u->e;
+    if (e->prim != &kn_prim_while) return false;
+    for (uint32_t p = KN_WHILE_LANES; p < KN_WHILE_PARAMS; p++)
+        if (e->params[p].kind != KN_P_NONE) return false;
+    u->w = kn_while_parts_of(e);
+    u->n = e->nin - u->w.cond_consts - u->w.body_consts;
+    return u->n > 0 && u->n <= MOST_CARRIES && u->w.body->neqns <= MOST_EQUATIONS && any_goes_on(u, u->w.cond) && carries_are_kept(u, stays);
+}
+
+static kiln_status matches(unbatch *u, bool *is)
 {
     bool stays[MOST_CARRIES];
-    *is = false;
-    if (e->prim != &kn_prim_while) return KILN_OK;
-    *u = (unbatch){.r = r, .j = j, .e = e, .w = kn_while_parts_of(e), .budget = MOST_COMPARED};
-    u->n = e->nin - u->w.cond_consts - u->w.body_consts;
-    if (u->n == 0 || u->n > MOST_CARRIES || u->w.body->nout != u->n || !any_goes_on(u, u->w.cond) || !carries_are_kept(u, stays)) return KILN_OK;
+    *is = may_match(u, stays) && !kn_eqn_has_effect(u->e);
+    if (!*is) return KILN_OK;
     KILN_TRY(view_init(u, &u->cond, u->w.cond, stays));
     KILN_TRY(view_init(u, &u->body, u->w.body, stays));
     *is = choices(u, stays);
@@ -314,7 +310,6 @@ static kiln_status lane_body(lane *x, const kn_atom *results, uint32_t n, const 
 
 /* ---- in place of the while ---- */
 
-
 /* A value that is the same in all trips, outside of the loop. */
 static kiln_status outside(const unbatch *u, const view *v, kn_build *b, const kn_atom *operands, kn_atom *made, kn_atom a, kn_atom *out)
 {
@@ -340,10 +335,9 @@ static kiln_status outside(const unbatch *u, const view *v, kn_build *b, const k
     return KILN_OK;
 }
 
-/* The scan over blocks of lanes: its operands, and the body around the loop of one block. */
+/* The operands of the loop of one lane, in their order, outside of the scan: numbers for all lanes, and arrays with an element for each. */
 typedef struct around {
-    kn_build b;
-    kn_atom in[2 * MOST_SHARED + MOST_CARRIES], inside[2 * MOST_SHARED + MOST_CARRIES]; /* in the order of the while's operands */
+    kn_atom in[2 * MOST_SHARED + MOST_CARRIES];
     kiln_type type[2 * MOST_SHARED + MOST_CARRIES];
     uint32_t n;
 } around;
@@ -354,117 +348,63 @@ static void add(around *s, kn_atom a, kiln_type t)
     s->type[s->n++] = t;
 }
 
-/* The bodies over a block: its lanes go on while one does, each keeps what it has once it has ended. */
-typedef struct block {
-    const kn_jaxpr *cond, *body; /* of one lane, over the block */
-    uint32_t cond_consts, body_consts, n;
-    int64_t width;
-} block;
-
-static kiln_type in_block(const block *k, kiln_type t) { return t.rank ? (kiln_type){t.dtype, 1, &k->width} : t; }
-
-static kiln_status block_inputs(const block *k, const around *s, kn_build *b, uint32_t from, uint32_t n, kn_atom *out)
+static kiln_status shared_of(const lane *x, kn_build *b, const kn_atom *operands, around *s)
 {
-    for (uint32_t i = 0; i < n; i++) KILN_TRY(kn_build_input(b, in_block(k, s->type[from + i]), &out[i]));
+    const unbatch *u = x->u;
+    kn_atom a, *made = KN_NEWN(&u->r->prog->arena, kn_atom, x->v->j->nvars);
+    KILN_TRY_MEM(u->r->ctx, made);
+    for (uint32_t i = 0; i < x->n_shared; i++) {
+        KILN_TRY(outside(u, x->v, b, operands, made, x->shared[i], &a));
+        add(s, a, x->v->j->vars[x->shared[i]].type);
+    }
     return KILN_OK;
 }
 
-static kiln_status block_cond(const unbatch *u, const block *k, const around *s, const kn_jaxpr **out)
+/* The scan's body: the loop of one lane. Constants come first. */
+static kiln_status one_lane(lane *c, lane *f, const around *s, const kn_atom *next, uint32_t moving, const kn_jaxpr **out)
 {
-    static const int64_t axis = 0;
-    kn_build b;
-    kn_atom in[2 * MOST_SHARED + MOST_CARRIES], go;
-    kn_build_init(&b, u->r->ctx, u->r->prog);
-    b.scope = u->e->scope, b.loc = u->e->loc;
-    KILN_TRY(block_inputs(k, s, &b, 0, k->cond_consts, in));
-    KILN_TRY(block_inputs(k, s, &b, k->cond_consts + k->body_consts, k->n, in + k->cond_consts));
-    KILN_TRY(kn_low_inline(&b, k->cond, u->e, in, &go));
-    kn_low l = {&b, KILN_OK};
-    kn_atom any = kn_low_op(&l, &kn_prim_reduce_or, &KN_INTS(1, &axis), &go, 1);
-    KILN_TRY(l.status);
-    return kn_build_finish(&b, &any, 1, out);
-}
-
-static kiln_status block_body(const unbatch *u, const block *k, const around *s, const kn_jaxpr **out)
-{
-    kn_build b;
-    kn_atom c[MOST_SHARED + MOST_CARRIES], f[MOST_SHARED + MOST_CARRIES], go, next[MOST_CARRIES];
-    kn_build_init(&b, u->r->ctx, u->r->prog);
-    b.scope = u->e->scope, b.loc = u->e->loc;
-    KILN_TRY(block_inputs(k, s, &b, 0, k->cond_consts, c));
-    KILN_TRY(block_inputs(k, s, &b, k->cond_consts, k->body_consts, f));
-    KILN_TRY(block_inputs(k, s, &b, k->cond_consts + k->body_consts, k->n, f + k->body_consts));
-    memcpy(c + k->cond_consts, f + k->body_consts, k->n * sizeof *c);
-    KILN_TRY(kn_low_inline(&b, k->cond, u->e, c, &go));
-    KILN_TRY(kn_low_inline(&b, k->body, u->e, f, next));
-    kn_low l = {&b, KILN_OK};
-    for (uint32_t i = 0; i < k->n; i++) next[i] = kn_low_select(&l, go, next[i], f[k->body_consts + i]);
-    KILN_TRY(l.status);
-    return kn_build_finish(&b, next, k->n, out);
-}
-
-static kiln_status scan_body(const unbatch *u, around *s, const block *k, const kn_jaxpr **out)
-{
+    const unbatch *u = c->u;
     const kn_jaxpr *cond, *body;
-    kn_atom y[MOST_CARRIES], in[4 * MOST_SHARED + MOST_CARRIES];
+    kn_atom in[2 * MOST_SHARED + MOST_CARRIES], y[MOST_CARRIES];
     kn_param params[KN_WHILE_PARAMS];
-    uint32_t shared = k->cond_consts + k->body_consts;
-    KILN_TRY(block_cond(u, k, s, &cond));
-    KILN_TRY(block_body(u, k, s, &body));
-    kn_build_init(&s->b, u->r->ctx, u->r->prog);
-    s->b.scope = u->e->scope, s->b.loc = u->e->loc;
-    for (int arrays = 0; arrays < 2; arrays++) /* constants come first */
+    kn_build b;
+    KILN_TRY(lane_body(c, &u->more, 1, &cond));
+    KILN_TRY(lane_body(f, next, moving, &body));
+    kn_build_init(&b, u->r->ctx, u->r->prog);
+    b.scope = u->e->scope, b.loc = u->e->loc;
+    for (int arrays = 0; arrays < 2; arrays++)
         for (uint32_t i = 0; i < s->n; i++)
-            if ((s->type[i].rank > 0) == arrays) KILN_TRY(kn_build_input(&s->b, in_block(k, s->type[i]), &s->inside[i]));
-    memcpy(in, s->inside, k->cond_consts * sizeof *in); /* of the condition, then of the body, which asks the condition too */
-    memcpy(in + k->cond_consts, s->inside, s->n * sizeof *in);
-    kn_while_params(params, cond, k->cond_consts, body, shared);
-    params[KN_WHILE_LANES] = KN_INT(k->width);
-    KILN_TRY(kn_build_eqn(&s->b, &kn_prim_while, params, in, k->cond_consts + s->n, y, k->n));
-    return kn_build_finish(&s->b, y, k->n, out);
+            if ((s->type[i].rank > 0) == arrays) KILN_TRY(kn_build_input(&b, KILN_SCALAR(s->type[i].dtype), &in[i]));
+    kn_while_params(params, cond, c->n_shared, body, f->n_shared);
+    KILN_TRY(kn_build_eqn(&b, &kn_prim_while, params, in, s->n, y, moving));
+    return kn_build_finish(&b, y, moving, out);
 }
 
 static kiln_status replace(unbatch *u, lane *c, lane *f, kn_build *b, const kn_atom *operands, kn_atom *y)
 {
-    const kn_jaxpr *cond, *body, *one;
-    bool lanes[MOST_SHARED + MOST_CARRIES], wanted[MOST_CARRIES], found[MOST_CARRIES];
-    block blk = {.cond_consts = c->n_shared, .body_consts = f->n_shared, .width = block_of(u->lanes)};
+    const kn_jaxpr *body;
     around s = {.n = 0};
     kn_atom next[MOST_CARRIES], in[2 * MOST_SHARED + MOST_CARRIES], out[MOST_CARRIES];
     kn_param params[KN_SCAN_PARAMS];
     kn_low l = {b, KILN_OK};
     uint32_t moving = 0, consts = 0, n = 0, first = u->w.cond_consts + u->w.body_consts;
-    for (uint32_t k = 0; k < u->n; k++)
-        if (u->next[k]) next[moving++] = u->next[k] - 1;
-    KILN_TRY(lane_body(c, &u->more, 1, &cond));
-    KILN_TRY(lane_body(f, next, moving, &body));
-    for (lane *x = c;; x = f) {
-        kn_atom *made = KN_NEWN(&u->r->prog->arena, kn_atom, x->v->j->nvars), a;
-        KILN_TRY_MEM(u->r->ctx, made);
-        for (uint32_t i = 0; i < x->n_shared; i++) {
-            KILN_TRY(outside(u, x->v, b, operands, made, x->shared[i], &a));
-            add(&s, a, x->v->j->vars[x->shared[i]].type);
-        }
-        if (x == f) break;
+    KILN_TRY(shared_of(c, b, operands, &s));
+    KILN_TRY(shared_of(f, b, operands, &s));
+    for (uint32_t k = 0; k < u->n; k++) {
+        if (!u->next[k]) continue;
+        next[moving++] = u->next[k] - 1;
+        add(&s, operands[first + k], kn_type_of(u->w.body, u->w.body->in[u->w.body_consts + k]));
     }
-    for (uint32_t k = 0; k < u->n; k++)
-        if (u->next[k]) add(&s, operands[first + k], kn_type_of(u->w.body, u->w.body->in[u->w.body_consts + k]));
+    KILN_TRY(one_lane(c, f, &s, next, moving, &body));
     b->scope = u->e->scope, b->loc = u->e->loc;
     for (int arrays = 0; arrays < 2; arrays++)
         for (uint32_t i = 0; i < s.n; i++)
-            if ((s.type[i].rank > 0) == arrays) in[n++] = arrays ? kn_low_reshape(&l, s.in[i], 2, (const int64_t[]){u->lanes / blk.width, blk.width}) : s.in[i];
+            if ((s.type[i].rank > 0) == arrays) in[n++] = arrays ? kn_low_reshape(&l, s.in[i], 1, &u->lanes) : s.in[i];
     for (uint32_t i = 0; i < s.n; i++) consts += s.type[i].rank == 0;
     KILN_TRY(l.status);
-    blk.n = moving;
-    for (uint32_t i = 0; i < moving; i++) wanted[i] = true;
-    for (uint32_t i = 0; i < blk.cond_consts + moving; i++) lanes[i] = i >= blk.cond_consts || s.type[i].rank;
-    KILN_TRY(kn_vmap_body(u->r, cond, blk.width, lanes, wanted, &blk.cond, found));
-    for (uint32_t i = 0; i < blk.body_consts + moving; i++) lanes[i] = i >= blk.body_consts || s.type[blk.cond_consts + i].rank;
-    KILN_TRY(kn_vmap_body(u->r, body, blk.width, lanes, wanted, &blk.body, found));
-    KILN_TRY(scan_body(u, &s, &blk, &one));
     const uint32_t counts[3] = {consts, 0, s.n - consts};
-    kn_scan_plain(u->lanes / blk.width, false, params);
-    KILN_TRY(kn_scan_params(u->r->ctx, &u->r->prog->arena, NULL, one, counts, moving, params));
+    kn_scan_plain(u->lanes, false, params);
+    KILN_TRY(kn_scan_params(u->r->ctx, &u->r->prog->arena, NULL, body, counts, moving, params));
     KILN_TRY(kn_build_eqn(b, &kn_prim_scan, params, in, n, out, moving));
     for (uint32_t k = 0, m = 0; k < u->n; k++) y[k] = u->next[k] ? kn_low_reshape(&l, out[m++], u->rank, u->dims) : operands[first + k];
     return l.status;
@@ -472,19 +412,15 @@ static kiln_status replace(unbatch *u, lane *c, lane *f, kn_build *b, const kn_a
 
 bool kn_may_unbatch(const kn_jaxpr *j, const kn_eqn *e)
 {
-    unbatch u = {.j = j, .e = e};
     bool stays[MOST_CARRIES];
-    if (e->prim != &kn_prim_while) return false;
-    u.w = kn_while_parts_of(e);
-    u.n = e->nin - u.w.cond_consts - u.w.body_consts;
-    return u.n > 0 && u.n <= MOST_CARRIES && u.w.body->nout == u.n && any_goes_on(&u, u.w.cond) && carries_are_kept(&u, stays);
+    return may_match(&(unbatch){.j = j, .e = e}, stays);
 }
 
 kiln_status kn_unbatch(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *operands, kn_atom *y, bool *done)
 {
-    unbatch u;
+    unbatch u = {.r = r, .j = j, .e = e, .budget = MOST_EQUATIONS};
     lane c, f;
-    KILN_TRY(matches(r, j, e, &u, done));
+    KILN_TRY(matches(&u, done));
     if (!*done) return KILN_OK;
     KILN_TRY(lane_init(&c, &u, &u.cond));
     KILN_TRY(lane_init(&f, &u, &u.body));
