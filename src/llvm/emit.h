@@ -22,6 +22,7 @@
  *   narrow.c   floats of 16 bits and less
  *   maths.c    functions of our own, in place of such calls
  *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays
+ *   native.c   level 0: vectors wider than the machine's become native ones
  *   quick.c    level 0: what the fast instruction selector does not know becomes what it knows
  *   fast.c     level 0: what it knows
  *   cut.c      level 0: blocks are put in order and cut so that it gets what it knows */
@@ -118,8 +119,9 @@ typedef struct kn_emit {
 void kn_emit_fail(kn_emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the first one counts */
 void *kn_emit_new(kn_emit *e, size_t n, size_t size); /* from the arena; fails the emission and gives NULL */
 
-/* ---- quick.c ---- */
-void kn_emit_quick(kn_emit *e); /* of the whole module, once it is emitted */
+/* ---- native.c, quick.c ---- */
+void kn_emit_native(kn_emit *e); /* of the whole module, once it is emitted */
+void kn_emit_quick(kn_emit *e);  /* after that */
 
 /* ---- cut.c, fast.c ---- */
 void kn_emit_cut(kn_emit *e); /* of the whole module, after that */
