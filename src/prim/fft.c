@@ -252,9 +252,9 @@ static void run_fft(const void *self, void *const *arrays, void *work)
 /* Lines side by side: one of its own has the bits that it has among others. */
 static int64_t lanes_of(const fft *s, uint32_t d)
 {
-    int64_t lines = s->together * (s->spectrum / s->dims[d]);
+    int64_t n = s->together * (s->spectrum / s->dims[d]);
     bool in_a_row = d + 1 == s->n; /* their numbers */
-    return lines == 1 || (in_a_row && (lines < FEW_LINES || s->dims[d] >= LONG_LINE)) ? 1 : KN_FFT_LANES;
+    return n == 1 || (in_a_row && (n < FEW_LINES || s->dims[d] >= LONG_LINE)) ? 1 : KN_FFT_LANES;
 }
 
 /* A thread's own workspace. */
