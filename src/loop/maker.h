@@ -87,6 +87,7 @@ struct frame {
 /* What a float is if it is a number at all. */
 typedef enum kn_sure {
     KN_SURE_NOTHING,
+    KN_SURE_PLUS, /* not -0 */
     KN_SURE_ZERO, /* +0 or NaN */
     KN_SURE_ONE   /* 1 or NaN */
 } kn_sure;
