@@ -350,5 +350,7 @@ void prune_loops(maker *m);
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_lines(maker *m);
+/* abreast.c: quotients by one divisor, and roots, stand side by side. */
+void order_abreast(maker *m);
 
 #endif
