@@ -16,6 +16,7 @@
  *   memory.c   loads, stores, copies
  *   neighbours.c  loads side by side
  *   scalar.c   scalar operations on one element or a vector of them
+ *   abreast.c  quotients and roots side by side
  *   divide.c   integer division
  *   bounds.c   index arithmetic that 31 bits hold
  *   convert.c  conversions
@@ -161,6 +162,10 @@ kn_ll kn_value_of(kn_emit *e, kn_lv v, bool varying);
 void kn_set(kn_emit *e, kn_lv v, kn_ll x, bool varying);
 bool kn_const_index(const kn_emit *e, kn_lv v, int64_t *out); /* an i64 constant? */
 bool kn_in_lanes(const kn_emit *e, kn_lv v); /* is the value a vector or linear here? */
+
+/* ---- abreast.c ---- */
+/* Statements from `i` on, before `to`, that are made together; 0: none. */
+uint32_t kn_emit_abreast(kn_emit *e, const kn_lblock *b, uint32_t i, uint32_t to);
 
 /* ---- scalar.c, divide.c, convert.c, narrow.c, call.c ---- */
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);

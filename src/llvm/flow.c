@@ -514,6 +514,11 @@ void kn_emit_statements(kn_emit *e, const kn_lblock *b, uint32_t from, uint32_t 
         kn_lv v = b->inst.v[i];
         const kn_linst *in = &e->l->inst.v[v];
         if (!types_ok(e, in)) return;
+        uint32_t together = kn_emit_abreast(e, b, i, to);
+        if (together) {
+            i += together - 1;
+            continue;
+        }
         switch (in->op) {
         case KN_L_CONST: emit_const(e, v, in); break;
         case KN_L_SOP: emit_sop(e, v, in); break;

@@ -505,6 +505,7 @@ kiln_status kn_loops_make(kiln_ctx *ctx, kn_arena *arena, const kn_prog *p, cons
     if (m->status == KILN_OK && !m->o.no_fusion) flatten_rows(m);
     if (m->status == KILN_OK) prune_loops(m);
     if (m->status == KILN_OK && forward_stores(m)) prune_loops(m);
+    if (m->status == KILN_OK) order_abreast(m);
     if (m->status == KILN_OK) fetch_lines(m);
     if (m->status == KILN_OK) m->status = kn_loops_split(ctx, m->l, o->donated, o->split_cost);
     if (m->status == KILN_OK) share_scratch(m);

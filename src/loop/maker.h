@@ -87,6 +87,7 @@ struct frame {
 /* What a float is if it is a number at all. */
 typedef enum kn_sure {
     KN_SURE_NOTHING,
+    KN_SURE_PLUS, /* not -0 */
     KN_SURE_ZERO, /* +0 or NaN */
     KN_SURE_ONE   /* 1 or NaN */
 } kn_sure;
@@ -349,5 +350,7 @@ void prune_loops(maker *m);
 bool forward_stores(maker *m);
 /* fetch.c: loops that go backwards through rows fetch the next one. */
 void fetch_lines(maker *m);
+/* abreast.c: quotients by one divisor, and roots, stand side by side. */
+void order_abreast(maker *m);
 
 #endif

@@ -192,6 +192,7 @@ static bool runs_on(const frame *f, kn_atom a, unsigned *budget)
     bool straight = e->prim != &kn_prim_slice || kn_param_of(e, "strides")->kind == KN_P_NONE;
     if (e->prim == &kn_prim_slice || e->prim == &kn_prim_dynamic_slice)
         return straight && one_piece(kn_type_of(f->j, e->in[0]), t) && runs_on(f, e->in[0], budget);
+    if (e->prim == &kn_prim_broadcast_in_dim && kn_type_of(f->j, e->in[0]).rank == 0) return true; /* no index at all */
     if (!(e->prim->flags & KN_ELEMENTWISE)) return false;
     for (uint32_t i = 0; i < e->nin; i++) {
         kiln_type in = kn_type_of(f->j, e->in[i]);
