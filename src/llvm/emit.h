@@ -16,6 +16,7 @@
  *   memory.c   loads, stores, copies
  *   neighbours.c  loads side by side
  *   scalar.c   scalar operations on one element or a vector of them
+ *   flush.c    the same where subnormal numbers are read and made as zeros
  *   divide.c   integer division
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
@@ -156,6 +157,10 @@ bool kn_in_lanes(const kn_emit *e, kn_lv v); /* is the value a vector or linear 
 
 /* ---- scalar.c, divide.c, convert.c, narrow.c, call.c ---- */
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);
+kn_ll kn_emit_plain(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c); /* no float of 16 bits */
+kn_ll kn_emit_flushing(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c); /* flush.c */
+kn_ll kn_hidden(kn_emit *e, kn_ll v); /* where subnormal numbers are flushed: v, of which LLVM knows nothing */
+bool kn_constant_float(kn_ll v, double *out); /* the constant in all lanes */
 kn_ll kn_integer_extremum(kn_emit *e, bool max, bool is_signed, kn_ll a, kn_ll b);
 kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
 kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code); /* to f32 */
