@@ -84,6 +84,9 @@ typedef struct kiln_ctx kiln_ctx;
  *  with p untouched. `align` is a power of two. */
 typedef void *(*kiln_alloc_fn)(void *ud, void *p, size_t old_bytes, size_t new_bytes, size_t align);
 
+/** Opt-in speed (docs/numerics.md, 12). FLUSH: subnormal numbers are read and made as zeros, interpreted and compiled. */
+#define KILN_FAST_FLUSH 1u
+
 typedef struct kiln_ctx_opts {
     size_t size; /**< sizeof(kiln_ctx_opts); fields beyond it read as zero */
     kiln_alloc_fn alloc;
@@ -95,6 +98,7 @@ typedef struct kiln_ctx_opts {
     int tier;             /**< 0, 2, or -1 for automatic (the default is automatic) */
     bool tier_set;        /**< `tier` counts only when set */
     unsigned threads;     /**< of one call, up to KILN_MOST_THREADS; 0: KILN_THREADS, or what processors and container allow */
+    const char *fast;     /**< modes of all that the context compiles and interprets: "flush", or "none"; NULL: KILN_FAST or none */
 } kiln_ctx_opts;
 #define KILN_MOST_THREADS 256
 #define KILN_CTX_OPTS_INIT {.size = sizeof(kiln_ctx_opts)}
@@ -102,13 +106,22 @@ typedef struct kiln_ctx_opts {
 /** Create a context.
  *
  *  @param opts  may be NULL
- *  Errors:   KILN_NOMEM; KILN_INVALID an unknown target or tier, more threads than KILN_MOST_THREADS (no context is made then)
+ *  Errors:   KILN_NOMEM; KILN_INVALID an unknown target, tier or mode, more threads than KILN_MOST_THREADS (no context is made then)
  *  Threads:  any            Cost: a few microseconds            Since: 0.1 */
 KILN_API KILN_NODISCARD kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out);
 
 /** Release a context; NULL is fine. Programs, executables and arrays stay valid. The last context whose calls may be split
  *  joins the threads that helped. */
 KILN_API void kiln_ctx_release(kiln_ctx *ctx);
+
+/** Modes of a text such as "flush" or "none", as bits KILN_FAST_.
+ *  Errors:   KILN_UNSUPPORTED a mode that docs/numerics.md names and this version does not have; KILN_NOTFOUND no such mode
+ *  Threads:  any            Cost: constant            Since: 0.1 */
+KILN_API KILN_NODISCARD kiln_status kiln_fast_read(const char *text, unsigned *out);
+/** "flush", or "none". Threads: any. */
+KILN_API const char *kiln_fast_text(unsigned fast);
+/** Modes of the context, as bits. Threads: the context's. */
+KILN_API unsigned kiln_ctx_fast(const kiln_ctx *ctx);
 
 /** The last error of this context; its code is KILN_OK when there was none. */
 KILN_API const kiln_diag *kiln_ctx_error(const kiln_ctx *ctx);

@@ -29,6 +29,7 @@ typedef struct kiln_compile_opts {
     const char *label;    /**< name in dumps and profiles */
     const bool *donated;  /**< per input: its buffer may be overwritten and may equal an output's; NULL: none */
     double split_cost;    /**< loops that cost so many vector operations may be split over threads; 0: 100000 (tests) */
+    unsigned fast;        /**< KILN_FAST_ bits, besides those of the context */
 } kiln_compile_opts;
 #define KILN_COMPILE_OPTS_INIT {.size = sizeof(kiln_compile_opts), .tier = -1, .register_elements = -1}
 
@@ -91,6 +92,7 @@ typedef struct kiln_exec_info {
     int tier;
     uint32_t n_scopes; /**< for ticks */
     kiln_cache_use cache; /**< where the code came from */
+    unsigned fast;   /**< KILN_FAST_ bits of the code */
 } kiln_exec_info;
 KILN_API void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out);
 /** What the process's thread pool has done. */

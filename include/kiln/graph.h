@@ -232,6 +232,7 @@ typedef struct kiln_profile {
     const char *bottleneck; /**< "" when nothing stands out */
     const char *const *recommendations;
     uint32_t n_recommendations;
+    unsigned fast; /**< KILN_FAST_ bits that it ran with */
 } kiln_profile;
 
 /** Measures where a step's time goes. The graph is the same afterwards: state, parameters, programs, number of steps.

@@ -33,6 +33,27 @@ static double widen(uint16_t h, int mant, int bias)
     return h >> 15 ? -v : v;
 }
 
+/* Of f32 as they stand in memory, and back: moves, which keep subnormal numbers in every floating-point mode. */
+static double from_f32(uint32_t bits)
+{
+    enum { MANTISSA = 0x7fffff };
+    float v;
+    double small = (double)(bits & MANTISSA) * 0x1p-149;
+    if ((bits & ~(uint32_t)MANTISSA) << 1 == 0) return bits >> 31 ? -small : small;
+    memcpy(&v, &bits, sizeof v);
+    return (double)v;
+}
+
+static uint32_t to_f32(double v)
+{
+    uint32_t bits;
+    double size = fabs(v);
+    if (size < 0x1p-126) return (uint32_t)nearbyint(size * 0x1p149) | (signbit(v) ? (uint32_t)1 << 31 : 0);
+    float near = (float)v;
+    memcpy(&bits, &near, sizeof bits);
+    return bits;
+}
+
 #define GET(T, k) (((const T *)data)[k])
 #define PUT(T, k, x) (((T *)data)[k] = (T)(x))
 
@@ -67,9 +88,9 @@ kn_scalar kn_scalar_load(kiln_dtype d, const void *data, int64_t k)
     case KILN_F8E8M0FNU: s.f = kn_float8_widen(d, GET(uint8_t, k)); break;
     case KILN_F16: s.f = widen(GET(uint16_t, k), 10, 15); break;
     case KILN_BF16: s.f = widen(GET(uint16_t, k), 7, 127); break;
-    case KILN_F32: s.f = (double)GET(float, k); break;
+    case KILN_F32: s.f = from_f32(GET(uint32_t, k)); break;
     case KILN_F64: s.f = GET(double, k); break;
-    case KILN_C64: s.c[0] = (double)GET(float, 2 * k), s.c[1] = (double)GET(float, 2 * k + 1); break;
+    case KILN_C64: s.c[0] = from_f32(GET(uint32_t, 2 * k)), s.c[1] = from_f32(GET(uint32_t, 2 * k + 1)); break;
     case KILN_C128: s.c[0] = GET(double, 2 * k), s.c[1] = GET(double, 2 * k + 1); break;
     case KILN_FLOAT0:
     case KILN_TOKEN:
@@ -108,9 +129,9 @@ void kn_scalar_store(kiln_dtype d, void *data, int64_t k, kn_scalar v)
     case KILN_F8E8M0FNU: PUT(uint8_t, k, kn_float8_narrow(d, v.f)); break;
     case KILN_F16: PUT(uint16_t, k, narrow(v.f, 10, 15)); break;
     case KILN_BF16: PUT(uint16_t, k, narrow(v.f, 7, 127)); break;
-    case KILN_F32: PUT(float, k, v.f); break;
+    case KILN_F32: PUT(uint32_t, k, to_f32(v.f)); break;
     case KILN_F64: PUT(double, k, v.f); break;
-    case KILN_C64: PUT(float, 2 * k, v.c[0]), PUT(float, 2 * k + 1, v.c[1]); break;
+    case KILN_C64: PUT(uint32_t, 2 * k, to_f32(v.c[0])), PUT(uint32_t, 2 * k + 1, to_f32(v.c[1])); break;
     case KILN_C128: PUT(double, 2 * k, v.c[0]), PUT(double, 2 * k + 1, v.c[1]); break;
     case KILN_FLOAT0:
     case KILN_TOKEN:

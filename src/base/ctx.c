@@ -54,6 +54,8 @@ static bool pick_threads(kiln_ctx *c, unsigned wanted, const char *name)
     return *name >= '0' && *name <= '9' && !*end && n >= 1 && n <= KILN_MOST_THREADS;
 }
 
+static bool pick_fast(kiln_ctx *c, const char *text) { return !text || !*text || kiln_fast_read(text, &c->fast) == KILN_OK; }
+
 static void pick_cache(kn_cache_place *p)
 {
     const char *variable = getenv("KILN_CACHE"), *home = getenv("HOME");
@@ -86,6 +88,7 @@ kiln_status kiln_ctx_create(const kiln_ctx_opts *opts, kiln_ctx **out)
     } else {
         ok = ok && pick_tier(c, getenv("KILN_TIER"));
     }
+    ok = ok && pick_fast(c, o.fast ? o.fast : getenv("KILN_FAST"));
     ok = ok && pick_threads(c, o.threads, getenv("KILN_THREADS"));
     if (!ok) {
         kiln_ctx_release(c);

@@ -58,6 +58,7 @@ struct kiln_ctx {
     char target[16];    /* base/cpu.h */
     int tier;           /* 0, 2, -1 automatic */
     unsigned threads;   /* of one call; 0: what the processors and the container allow */
+    unsigned fast;      /* KILN_FAST_ */
     void (*leave_pool)(void); /* told once at the end; NULL: no call of this context may be split so far */
     kn_cache_place cache;
 };

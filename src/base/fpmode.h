@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floating-point mode of a call (numerics 11): default control bits inside, the caller's back afterwards. It costs
- * a read where the caller's mode is the default already. */
+/* The floating-point mode of a call (numerics 11, 12): default control bits inside, or those that read and make subnormal numbers as zeros;
+ * the caller's back afterwards. It costs a read where the caller's mode is the same already. */
 #ifndef KN_BASE_FPMODE_H
 #define KN_BASE_FPMODE_H
 
@@ -9,11 +9,12 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-enum { KN_FPMODE_DEFAULT = 0x1f80, KN_FPMODE_FLAGS = 0x3f }; /* MXCSR: all masked, nearest, no flushing */
+/* MXCSR: all masked, nearest, no flushing; FLUSHES: results (FTZ), operands (DAZ) */
+enum { KN_FPMODE_DEFAULT = 0x1f80, KN_FPMODE_FLAGS = 0x3f, KN_FPMODE_FLUSHES = 0x8040 };
 static inline uint32_t kn_fpmode_get(void) { return _mm_getcsr(); }
 static inline void kn_fpmode_set(uint32_t v) { _mm_setcsr(v); }
 #elif defined(__aarch64__)
-enum { KN_FPMODE_DEFAULT = 0, KN_FPMODE_FLAGS = 0 }; /* FPCR; the flags stand in FPSR */
+enum { KN_FPMODE_DEFAULT = 0, KN_FPMODE_FLAGS = 0, KN_FPMODE_FLUSHES = 1 << 24 }; /* FPCR; FZ; the flags stand in FPSR */
 static inline uint32_t kn_fpmode_get(void)
 {
     uint64_t v;
@@ -34,15 +35,18 @@ typedef struct kn_fpmode {
     bool changed;
 } kn_fpmode;
 
-static inline kn_fpmode kn_fpmode_enter(void)
+static inline kn_fpmode kn_fpmode_enter_as(bool flush)
 {
     kn_fpmode m = {kn_fpmode_get(), false};
-    if ((m.caller & ~(uint32_t)KN_FPMODE_FLAGS) != KN_FPMODE_DEFAULT) {
-        kn_fpmode_set(KN_FPMODE_DEFAULT);
+    uint32_t wanted = flush ? KN_FPMODE_DEFAULT | KN_FPMODE_FLUSHES : KN_FPMODE_DEFAULT;
+    if ((m.caller & ~(uint32_t)KN_FPMODE_FLAGS) != wanted) {
+        kn_fpmode_set(wanted);
         m.changed = true;
     }
     return m;
 }
+static inline kn_fpmode kn_fpmode_enter(void) { return kn_fpmode_enter_as(false); }
+static inline bool kn_fpmode_flushes(void) { return (kn_fpmode_get() & KN_FPMODE_FLUSHES) != 0; }
 static inline void kn_fpmode_leave(kn_fpmode m)
 {
     if (m.changed) kn_fpmode_set(m.caller);

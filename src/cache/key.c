@@ -28,7 +28,7 @@ void kn_cache_key(kn_blob *b, const kn_prog *p, const kn_resolved *r)
     kn_blob_u64(b, r->loops.vector_bits);
     kn_blob_u64(b, r->loops.register_elements);
     kn_blob_put(b, &r->loops.split_cost, sizeof r->loops.split_cost);
-    kn_blob_u64(b, (uint64_t)r->loops.no_fusion | (uint64_t)r->loops.ticks << 1);
+    kn_blob_u64(b, (uint64_t)r->loops.no_fusion | (uint64_t)r->loops.ticks << 1 | (uint64_t)r->o.fast << 2);
     uint32_t n = kn_nargs(p->main);
     for (uint32_t i = 0; i < n; i++) kn_blob_put(b, r->loops.donated && r->loops.donated[i] ? "d" : "-", 1);
     if (r->loops.ticks) {

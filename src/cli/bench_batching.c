@@ -227,6 +227,7 @@ static int read_beside(study *s, json_t **out)
 static int write_record(study *s, const char *path)
 {
     json_t *machine = kn_machine_facts((int)kiln_ctx_threads(s->c->ctx));
+    json_object_set_new(machine, "fast", json_string(kiln_fast_text(kiln_ctx_fast(s->c->ctx))));
     char *text = kn_record_text("batching", machine, s->rows);
     int code = !text ? cli_broken(s->c, "out of memory") : cli_write(s->c, path, text, strlen(text)) == KILN_OK ? CLI_DONE : cli_fail(s->c);
     free(text);
@@ -249,6 +250,7 @@ static int run_study(study *s)
         if (!s->w || !s->b || !s->x) code = cli_broken(s->c, "out of memory");
         else if (kiln_cache_enable(s->c->ctx, "none") != KILN_OK) code = cli_fail(s->c); /* every compile is one */
     }
+    if (code == CLI_DONE && kiln_ctx_fast(s->c->ctx)) printf("fast: %s\n", kiln_fast_text(kiln_ctx_fast(s->c->ctx)));
     if (code == CLI_DONE) printf("%6s  %-5s %10s %6s  %9s  %9s  %11s\n", "batch", "form", "equations", "nests", "compile", "call", "peak bytes");
     for (uint32_t k = 0; k < s->n_sizes && code == CLI_DONE; k++) code = measure(s, s->sizes[k]);
     if (code == CLI_DONE && json) code = write_record(s, json);

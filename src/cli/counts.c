@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Integers of a compile. Target, tier and cache are pinned, so that the same sources give the same integers on any machine. */
+/* Integers of a compile. Target, tier, fast modes and cache are pinned, so that the same sources give the same integers on any machine. */
 #include "base/ctx.h"
 #include "cli/cli.h"
 
@@ -17,6 +17,7 @@ enum { PINNED_TIER = 2 };
 static int pinned_context(cli *c, kiln_ctx **out)
 {
     kiln_ctx_opts o = KILN_CTX_OPTS_INIT;
+    o.fast = "none";
     o.target = pinned_target;
     o.tier = PINNED_TIER;
     o.tier_set = true;
@@ -242,10 +243,10 @@ static void print_table(const json_t *all)
 static int run(cli *c)
 {
     const char *json = cli_text(c, "json", NULL), *check = cli_text(c, "check", NULL), *write = cli_text(c, "write", NULL);
-    static const char *const settings[] = {"target", "tier"};
-    for (int i = 0; i < 2; i++)
+    static const char *const settings[] = {"target", "tier", "fast"};
+    for (int i = 0; i < 3; i++)
         if (cli_find(c, settings[i]) && !cli_find(c, settings[i])->from_environment)
-            return cli_bad(c, "usage", "counts are those of %s at tier %d: --%s does not change them", pinned_target, PINNED_TIER, settings[i]);
+            return cli_bad(c, "usage", "counts are those of %s at tier %d and of no fast mode: --%s does not change them", pinned_target, PINNED_TIER, settings[i]);
     int code;
     json_t *all = collect(c, &code);
     if (!all) return code;
@@ -274,7 +275,7 @@ const cli_command cli_counts = {
     .operands = "INPUT...",
     .summary = "counts what a compile makes: integers for gates",
     .about = "Traces, compiles, equations, lowered operations by kind, time loops, nests, copies, calls out, calls of scalar\n"
-             "library functions, bytes of code and of temporaries. Target and tier are pinned, whatever the environment says. A check fails, too,\n"
+             "library functions, bytes of code and of temporaries. Target, tier and fast modes are pinned, whatever the environment says. A check fails, too,\n"
              "where nothing was counted and where a vector loop calls a function for one lane after the other.",
     CLI_OPTIONS(options),
     .least = 1,

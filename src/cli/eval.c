@@ -69,14 +69,16 @@ static int report_times(cli *c, const job *j)
     getrusage(RUSAGE_SELF, &used);
     uint32_t n = j->times.n;
     double median = n ? (j->times.v[(n - 1) / 2] + j->times.v[n / 2]) / 2 : 0, least = n ? j->times.v[0] : 0;
-    if (!(path && cli_is_stdout(path)))
+    bool text = !(path && cli_is_stdout(path));
+    if (text && kiln_ctx_fast(c->ctx)) printf("fast: %s\n", kiln_fast_text(kiln_ctx_fast(c->ctx)));
+    if (text)
         printf("read %.3f ms, compile %.3f ms, first call %.4f ms, median %.6g ms, least %.6g ms of %u calls\n", j->read_ms, j->compile_ms,
                j->first_ms, median, least, n);
     if (!path) return CLI_DONE;
-    json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
+    json_t *d = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "read_ms", j->read_ms,
                           "trace_ms", 0.0, "transform_ms", j->transform_ms, "lower_ms", info.lower_ms, "optimise_ms", info.optimise_ms + info.loops_ms,
                           "emit_ms", info.emit_ms, "load_ms", info.load_ms, "compile_ms", j->compile_ms, "first_call_ms", j->first_ms,
-                          "median_ms", median, "min_ms", least, "calls", (int)n, "threads", (int)kiln_ctx_threads(c->ctx), "tier", info.tier, "cache", cache[info.cache], "peak_rss_kb",
+                          "median_ms", median, "min_ms", least, "calls", (int)n, "threads", (int)kiln_ctx_threads(c->ctx), "tier", info.tier, "fast", kiln_fast_text(kiln_ctx_fast(c->ctx)), "cache", cache[info.cache], "peak_rss_kb",
                           (json_int_t)used.ru_maxrss, "code_bytes", (json_int_t)info.code_bytes, "temporary_bytes",
                           (json_int_t)info.scratch_bytes, "nests", (json_int_t)info.nests,
                           "record_bytes", (json_int_t)info.record_bytes, "trips", (json_int_t)j->counts.trips, "lane_steps", (json_int_t)j->counts.lane_steps);
@@ -100,8 +102,8 @@ static void say_compiled(const cli *c, const job *j)
 {
     kiln_exec_info i;
     kiln_exec_info_get(j->f, &i);
-    cli_say(c, "%s in %.1f ms at tier %d: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
-            i.cache == KILN_CACHE_HIT ? "found in the cache" : "compiled", j->compile_ms, i.tier, (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
+    cli_say(c, "%s in %.1f ms at tier %d%s%s: %llu equations, %llu lowered operations, %llu time loops, %llu nests, %llu bytes of code\n",
+            i.cache == KILN_CACHE_HIT ? "found in the cache" : "compiled", j->compile_ms, i.tier, i.fast ? ", fast " : "", i.fast ? kiln_fast_text(i.fast) : "", (unsigned long long)i.equations, (unsigned long long)i.lowered_ops, (unsigned long long)i.time_loops,
             (unsigned long long)i.nests, (unsigned long long)i.code_bytes);
 }
 

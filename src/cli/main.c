@@ -9,6 +9,15 @@ int cli_version(void);
 
 static void warn(void *ud, const kiln_diag *warning) { cli_print_diag(ud, warning); }
 
+static int check_fast(cli *c, const char *modes)
+{
+    unsigned fast;
+    kiln_status status = modes ? kiln_fast_read(modes, &fast) : KILN_OK;
+    if (status == KILN_OK) return CLI_DONE;
+    if (status == KILN_UNSUPPORTED) return cli_bad(c, "unsupported", "--fast %s: of the fast modes this version has flush; accepted: flush, none", modes);
+    return cli_bad(c, "usage", "--fast takes modes separated by commas, found '%s'; accepted: flush, none", modes);
+}
+
 /* The context as options and settings say. */
 static int make_context(cli *c)
 {
@@ -20,6 +29,9 @@ static int make_context(cli *c)
     const char *tier = cli_text(c, "tier", "auto");
     o.tier = strcmp(tier, "auto") == 0 ? -1 : tier[0] - '0';
     o.tier_set = true;
+    o.fast = cli_text(c, "fast", NULL);
+    int code = check_fast(c, o.fast);
+    if (code != CLI_DONE) return code;
     int64_t threads = cli_int(c, "threads", 0);
     if (threads > KILN_MOST_THREADS) return cli_bad(c, "usage", "--threads takes a number of at most %d, found %lld", KILN_MOST_THREADS, (long long)threads);
     o.threads = (unsigned)threads;

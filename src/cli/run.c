@@ -131,6 +131,7 @@ static int print_summary(cli *c, const kiln_graph *g, const kiln_graph_result *r
     printf("%lld steps of %.6g s, to t = %.6g s", (long long)steps, dt, dt * (double)kiln_graph_step_count(g));
     if (steps > 0 && seconds > 0) printf("; %.3g s, %.3g us a step", seconds, 1e6 * seconds / (double)steps);
     printf("\n");
+    if (kiln_ctx_fast(c->ctx)) printf("  fast: %s\n", kiln_fast_text(kiln_ctx_fast(c->ctx)));
     for (uint32_t i = 0; i < kiln_graph_n_fields(g); i++) {
         int code = print_field(c, g, i);
         if (code != CLI_DONE) return code;

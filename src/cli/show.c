@@ -109,6 +109,7 @@ static kiln_status lowered(cli *c, const kiln_prog *p, const char *stage, kn_opt
 {
     kiln_prog *q;
     o.after = cli_text(c, "after", NULL);
+    o.flush = (kiln_ctx_fast(c->ctx) & KILN_FAST_FLUSH) != 0;
     KILN_TRY(kn_prog_runnable(c->ctx, p));
     KILN_TRY(kn_lower(c->ctx, p, &q));
     if (strcmp(stage, "lowered") == 0) {

@@ -28,6 +28,7 @@ const cli_option cli_common[] = {
     {"dump", 0, CLI_TEXT, "DIR", "writes every stage of every compile into DIR, numbered and named", CLI_SETTING, 0},
     {"target", 0, CLI_TEXT, "CPU", "compiles for x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or native (the default)", CLI_SETTING, 0},
     {"tier", 0, CLI_CHOICE, "0, 2, auto", "level of code generation; the bits of results do not depend on it", CLI_SETTING, 0},
+    {"fast", 0, CLI_TEXT, "MODES", "speed that changes bits: flush (subnormal numbers are zeros), or none (the default)", CLI_SETTING, 0},
     {"threads", 0, CLI_INT, "N", "threads of one call; what processors and container allow by default", CLI_SETTING, 1},
     {"seed", 0, CLI_INT, "N", "seed of everything random", CLI_SETTING | CLI_LATER, 0},
     {"cache", 0, CLI_TEXT, "DIR", "folder of the compile cache, or none", CLI_SETTING, 0},

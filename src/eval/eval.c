@@ -256,7 +256,7 @@ kiln_status kn_prog_eval(kiln_ctx *ctx, const kn_prog *p, kiln_array *const *in,
     evaluator v = {.base = {.ctx = ctx, .run = run, .stop = stop}, .prog = p};
     KILN_TRY(kn_prog_new(ctx, p, &v.lowered));
     v.arena = &v.lowered->arena;
-    kn_fpmode mode = kn_fpmode_enter();
+    kn_fpmode mode = kn_fpmode_enter_as((ctx->fast & KILN_FAST_FLUSH) != 0);
     kiln_status s = run(&v.base, p->main, in, out);
     kn_fpmode_leave(mode);
     release_all(&v);

@@ -251,12 +251,14 @@ static kiln_status measure(kn_profiler *u, const kiln_graph_profile_opts *o)
     KILN_TRY_MEM(u->ctx, r->name = name_of(&u->r->arena, u->g->model));
     KILN_TRY_MEM(u->ctx, r->target = kn_arena_text(&u->r->arena, u->ctx->target));
     r->device = "cpu:0";
+    r->fast = u->ctx->fast;
     r->precision = u->g->plan->real;
     r->n_steps = u->steps;
     r->clock_ms = (double)kn_clock_step_ns() * 1e-6;
     r->overhead_method = "";
     KILN_TRY(sizes(u));
     KILN_TRY(timed_run(u));
+    KILN_TRY(kn_profile_subnormal(u));
     if (!o->no_counts) KILN_TRY(counts(u));
     KILN_TRY(kn_profile_floor(u));
     KILN_TRY(iterations(u));

@@ -25,6 +25,7 @@ typedef struct kn_profiler {
     const volatile bool *stop;
     double *ms; /* room for `steps` samples */
     kn_statistics step;
+    const char *subnormal; /* fields of the state that hold subnormal numbers; NULL: none do */
     int64_t start_ns; /* both clocks when the profile began: their ratio is the length of a tick */
     uint64_t start_ticks;
 } kn_profiler;
@@ -35,6 +36,8 @@ kiln_status kn_profile_stopped(const kn_profiler *u); /* KILN_CANCELLED when it 
 kiln_status kn_profile_floor(kn_profiler *u);
 kiln_status kn_profile_nodes(kn_profiler *u);
 kiln_status kn_profile_scopes(kn_profiler *u); /* steps the graph */
+
+kiln_status kn_profile_subnormal(kn_profiler *u); /* of the state as it is (profile_subnormal.c) */
 
 /* Bottleneck and recommendations (profile_judge.c). */
 kiln_status kn_profile_judge(kn_profiler *u);

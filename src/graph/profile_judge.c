@@ -4,7 +4,7 @@
 
 #include "graph/profile_number.h"
 
-enum { MOST_RECOMMENDATIONS = 4 }; /* besides those of groups and nodes */
+enum { MOST_RECOMMENDATIONS = 5 }; /* besides those of groups and nodes */
 
 static const kiln_profile_node *slowest(const kiln_profile *r)
 {
@@ -62,6 +62,9 @@ kiln_status kn_profile_judge(kn_profiler *u)
                                                                           "(kiln run, kiln_graph_run)", kn_fixed(100 * r->floor_ms / r->mean_ms, 0, &x)));
     for (uint32_t i = 0; i < r->n_nodes; i++)
         if (r->nodes[i].elements > 100000 && r->nodes[i].alone_ms > 5) KILN_TRY_MEM(u->ctx, v[r->n_recommendations++] = about_node(a, &r->nodes[i]));
+    if (u->subnormal)
+        KILN_TRY_MEM(u->ctx, v[r->n_recommendations++] = kn_arena_printf(a, "Subnormal numbers in the state: %s. Arithmetic on them is slow: "
+                                                                          "--fast flush makes them zeros", u->subnormal));
     if (r->mean_ms > 50)
         KILN_TRY_MEM(u->ctx, v[r->n_recommendations++] = kn_arena_printf(a, "A step takes %s ms: too long for 20 steps a second in real time",
                                                                           kn_ms(r->mean_ms, &x)));

@@ -59,6 +59,7 @@ static void head(kn_text *t, const kiln_profile *p)
     kn_text_printf(t, "  Total state: %s elements (%s KB %s)\n\n", kn_thousands((long long)p->elements, &a),
                    kn_fixed((double)p->state_bytes / 1024, 0, &b), kiln_dtype_numpy(p->precision));
     kn_text_printf(t, "  Device:       %s (%s)\n", p->device, p->target);
+    if (p->fast) kn_text_printf(t, "  Fast:         %s\n", kiln_fast_text(p->fast));
     kn_text_printf(t, "  JIT compile:  %8s ms (trace, compile and first step)\n", kn_fixed(p->first_step_ms, 1, &a));
     kn_text_printf(t, "  Mean step:    %8s ms (+/- %s; median %s, p95 %s)\n", kn_ms(p->mean_ms, &a), kn_ms(p->std_ms, &b),
                    kn_ms(p->median_ms, &c), kn_ms(p->p95_ms, &d));
@@ -281,6 +282,7 @@ static void json_times(kn_text *t, const kiln_profile *p)
     json_number(t, "steps_per_second", p->steps_per_second);
     json_number(t, "dispatch_floor_ms", p->floor_ms);
     json_string(t, "device", p->device);
+    if (p->fast) json_string(t, "fast", kiln_fast_text(p->fast));
 }
 
 kiln_status kiln_profile_json(kiln_ctx *ctx, const kiln_profile *p, char **text, size_t *n)

@@ -83,7 +83,9 @@ kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll 
         args[k] = masked ? LLVMBuildSelect(e->b, e->mask, operands[k], kn_const_f(e, d, w, 1), "") : operands[k];
     }
     const unsigned *lanes = e->o->table_lanes(op, d, e->o->target);
+    static const unsigned one[] = {1, 0};
     unsigned best = 0; /* the fewest lanes that hold the vector, or else the most there are */
+    if (op == KN_S_rem && e->o->flush) lanes = one; /* in lanes it is made of parts that may be subnormal */
     for (; lanes && *lanes; lanes++)
         if (!best || *lanes >= (w ? w : 1)) best = *lanes;
     e->out->calls_out++;

@@ -49,11 +49,11 @@ kn_ll kn_emit_convert(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn
     if (kn_is_narrow(to)) return kn_narrow_from(e, from, to, w, a);
     if (kn_is_narrow(from)) return kn_emit_convert(e, KILN_F32, to, w, kn_widen(e, from, w, a));
     if (to == KILN_BOOL) {
-        if (kn_is_float(from)) return LLVMBuildFCmp(e->b, LLVMRealUNE, a, kn_const_f(e, from, w, 0), "");
+        if (kn_is_float(from)) return LLVMBuildFCmp(e->b, LLVMRealUNE, kn_hidden(e, a), kn_const_f(e, from, w, 0), "");
         return LLVMBuildICmp(e->b, LLVMIntNE, a, kn_const_i(e, from, w, 0), "");
     }
     if (kn_is_float(from) && kn_is_float(to))
-        return kn_bits(to) > kn_bits(from) ? LLVMBuildFPExt(e->b, a, t, "") : LLVMBuildFPTrunc(e->b, a, t, "");
+        return kn_bits(to) > kn_bits(from) ? LLVMBuildFPExt(e->b, kn_hidden(e, a), t, "") : LLVMBuildFPTrunc(e->b, kn_hidden(e, a), t, "");
     if (kn_is_float(from)) return float_to_int(e, from, to, w, a);
     if (kn_is_float(to)) return kn_is_signed(from) ? LLVMBuildSIToFP(e->b, a, t, "") : LLVMBuildUIToFP(e->b, a, t, "");
     if (kn_bits(to) == kn_bits(from)) return a;

@@ -16,6 +16,7 @@
  *   memory.c   loads, stores, copies
  *   neighbours.c  loads side by side
  *   scalar.c   scalar operations on one element or a vector of them
+ *   flush.c    the same where subnormal numbers are read and made as zeros
  *   abreast.c  quotients and roots side by side
  *   divide.c   integer division
  *   bounds.c   index arithmetic that 31 bits hold
@@ -169,6 +170,10 @@ uint32_t kn_emit_abreast(kn_emit *e, const kn_lblock *b, uint32_t i, uint32_t to
 
 /* ---- scalar.c, divide.c, convert.c, narrow.c, call.c ---- */
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);
+kn_ll kn_emit_plain(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c); /* no float of 16 bits */
+kn_ll kn_emit_flushing(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c); /* flush.c */
+kn_ll kn_hidden(kn_emit *e, kn_ll v); /* where subnormal numbers are flushed: v, of which LLVM knows nothing */
+bool kn_constant_float(kn_ll v, double *out); /* the constant in all lanes */
 kn_ll kn_integer_extremum(kn_emit *e, bool max, bool is_signed, kn_ll a, kn_ll b);
 kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
 kn_ll kn_emit_divide_short(kn_emit *e, kn_sop op, unsigned w, kn_ll a, kn_ll b); /* lanes of i64 that 31 bits hold; b > 0 */

@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* The control register: of x86 MXCSR without its sticky flags, all masked, to nearest, nothing flushed; of aarch64 FPCR, all zero. */
-enum { MXCSR_BITS = 0xffc0, MXCSR_DEFAULT = 0x1f80 };
+/* The control register: of x86 MXCSR without its sticky flags, all masked, to nearest; of aarch64 FPCR, all zero. Nothing is flushed unless the
+ * program says so. */
+enum { MXCSR_BITS = 0xffc0, MXCSR_DEFAULT = 0x1f80, MXCSR_FLUSHES = 0x8040, FPCR_FLUSHES = 1 << 24 };
 
 static kn_ll field(kn_emit *e, kn_ll p, uint64_t offset) { return kn_moved(e, p, LLVMInt8TypeInContext(e->c), kn_int(e, 64, offset)); }
 
@@ -28,6 +29,12 @@ static kn_ll empty_call(kn_emit *e) /* stored in words, which the fast selector 
 
 static bool on_arm(const kn_emit *e) { return e->target == &kn_targets[KN_AARCH64]; }
 
+static uint64_t own_mode(const kn_emit *e)
+{
+    if (on_arm(e)) return e->o->flush ? FPCR_FLUSHES : 0;
+    return e->o->flush ? MXCSR_DEFAULT | MXCSR_FLUSHES : MXCSR_DEFAULT;
+}
+
 static void set_mode_from(kn_emit *e, kn_ll p)
 {
     if (!on_arm(e)) {
@@ -45,11 +52,11 @@ static kn_ll mode_into(kn_emit *e, kn_ll p)
     if (on_arm(e)) {
         kn_ll bits = kn_intrinsic(e, "llvm.aarch64.get.fpcr", NULL, 0, NULL, 0);
         LLVMBuildStore(e->b, bits, p);
-        return LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 64, 0), "");
+        return LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 64, own_mode(e)), "");
     }
     kn_intrinsic(e, "llvm.x86.sse.stmxcsr", NULL, 0, &p, 1);
     kn_ll bits = LLVMBuildAnd(e->b, LLVMBuildLoad2(e->b, i32, p, ""), kn_int(e, 32, MXCSR_BITS), "");
-    return LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, MXCSR_DEFAULT), "");
+    return LLVMBuildICmp(e->b, LLVMIntNE, bits, kn_int(e, 32, own_mode(e)), "");
 }
 
 kn_ll kn_entry_load(kn_emit *e, kn_ll base, uint64_t offset)
@@ -118,7 +125,7 @@ void kn_emit_prologue(kn_emit *e)
     kn_ll usual = LLVMBuildAlloca(e->b, word, "");
     kn_bb body = kn_block_new(e);
     kn_enter(e, e->set_mode = kn_block_new(e));
-    LLVMBuildStore(e->b, LLVMConstInt(word, on_arm(e) ? 0 : MXCSR_DEFAULT, false), usual);
+    LLVMBuildStore(e->b, LLVMConstInt(word, own_mode(e), false), usual);
     set_mode_from(e, usual);
     LLVMBuildBr(e->b, body);
     kn_enter(e, body);

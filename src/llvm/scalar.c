@@ -20,8 +20,7 @@ static kn_ll binary(kn_emit *e, const char *intrinsic, kn_ll a, kn_ll b)
     return kn_intrinsic(e, intrinsic, &t, 1, (kn_ll[]){a, b}, 2);
 }
 
-/* The constant in all lanes, as a double. */
-static bool constant_float(kn_ll v, double *out)
+bool kn_constant_float(kn_ll v, double *out)
 {
     if (!LLVMIsConstant(v)) return false;
     if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind) {
@@ -49,12 +48,12 @@ static kn_ll machine(kn_emit *e, bool max, kn_ll x, kn_ll y)
 static kn_ll float_extremum(kn_emit *e, bool max, kiln_dtype d, unsigned w, kn_ll a, kn_ll b)
 {
     double k;
-    if (constant_float(a, &k)) {
+    if (kn_constant_float(a, &k)) {
         kn_ll t = a;
         a = b;
         b = t;
     }
-    if (constant_float(b, &k) && !isnan(k)) {
+    if (kn_constant_float(b, &k) && !isnan(k)) {
         if (k != 0 || (signbit(k) != 0) == max) return machine(e, max, b, a); /* NaN and zero in a: a */
         return select(e, fcmp(e, LLVMRealUNO, a, a), a, machine(e, max, a, b));
     }
@@ -173,8 +172,14 @@ static kn_ll narrow_op(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a,
 
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c)
 {
+    bool real = kn_is_float(d), moves = op == KN_S_select || op == KN_S_convert || op == KN_S_bitcast;
+    if (real && kn_is_narrow(d) && !moves) return narrow_op(e, op, d, w, a, b, c);
+    return real && e->o->flush && !moves ? kn_emit_flushing(e, op, d, to, w, a, b, c) : kn_emit_plain(e, op, d, to, w, a, b, c);
+}
+
+kn_ll kn_emit_plain(kn_emit *e, kn_sop op, kiln_dtype d, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c)
+{
     bool real = kn_is_float(d);
-    if (real && kn_is_narrow(d) && op != KN_S_select && op != KN_S_convert && op != KN_S_bitcast) return narrow_op(e, op, d, w, a, b, c);
     kn_ll here = kn_emit_maths(e, op, d, w, a, b);
     if (here) return here;
     if (kn_is_call(op, d)) return kn_emit_call(e, op, d, w, (kn_ll[]){a, b}, b ? 2 : 1);

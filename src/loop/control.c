@@ -145,10 +145,11 @@ static bool reads_atom(const kn_jaxpr *j, kn_atom a, const kn_eqn *but)
     return false;
 }
 
-/* A scalar that starts at a number and that every trip makes max(itself, x) of, and nothing else reads. */
+/* A scalar that starts at a number and that every trip makes max(itself, x) of, and nothing else reads. Integers know nothing of subnormal
+ * numbers that count as zero. */
 static void find_key(maker *m, const kn_jaxpr *cond, uint32_t ncc, const kn_jaxpr *body, uint32_t nbc, uint32_t i, kn_lv init, loop_carry *c)
 {
-    if (m->status != KILN_OK || !c->registers || c->type.rank || (c->type.dtype != KILN_F32 && c->type.dtype != KILN_F64)) return;
+    if (m->status != KILN_OK || m->o.flush || !c->registers || c->type.rank || (c->type.dtype != KILN_F32 && c->type.dtype != KILN_F64)) return;
     const kn_linst *start = &m->l->inst.v[init];
     kn_atom old = body->in[nbc + i], y = body->out[i];
     if (start->op != KN_L_CONST || start->imm.f != start->imm.f || kn_is_literal(y) || reads_atom(cond, cond->in[ncc + i], NULL)) return;

@@ -31,13 +31,14 @@ static void in_registers(maker *m, frame *f, const kn_eqn *e, const running *r)
     int64_t n = kiln_type_size(r->type), len = r->type.dims[r->axis], inner = 1;
     for (uint32_t d = r->axis + 1; d < r->type.rank; d++) inner *= r->type.dims[d];
     const kn_lv *x = registers_of(m, r->x);
+    kn_lv start = lv_const(m, r->type.dtype, kn_reduce_identity(r->op, r->type.dtype));
     kn_lv *v = KN_NEWN(&m->temp, kn_lv, n + 1);
     if (m->status != KILN_OK || !MAKER_TRY_MEM(m, v)) return;
     for (int64_t k = 0; k < n; k++) { /* in an order where the predecessor is done */
         int64_t q = r->reverse ? n - 1 - k : k, at = q / inner % len;
         int64_t before = r->reverse ? q + inner : q - inner;
         bool first = at == (r->reverse ? len - 1 : 0);
-        v[q] = first ? x[q] : lv_sop(m, r->op, r->type.dtype, r->type.dtype, v[before], x[q], 0);
+        v[q] = first && !m->o.flush ? x[q] : lv_sop(m, r->op, r->type.dtype, r->type.dtype, first ? start : v[before], x[q], 0);
     }
     put_registers(m, f, e->out[0], v);
 }

@@ -170,6 +170,7 @@ typedef struct kn_loop_options {
     unsigned register_elements; /* arrays of at most so many elements live in registers */
     bool no_fusion;
     bool ticks;
+    bool flush;        /* subnormal numbers are read and made as zeros (numerics 12) */
     double split_cost; /* loops that cost so much may be split; 0: the usual */
     const bool *donated; /* per input, or NULL */
     /* Told of every value of an elementwise equation that is not computed where it is read only: those stored by one nest have one

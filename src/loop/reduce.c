@@ -84,12 +84,13 @@ static kn_lv chain(maker *m, const reduction *r, kn_lv *ix, kn_lv lo, kn_lv hi, 
 
 static kn_lv identity(maker *m, const reduction *r) { return lv_const(m, r->acc, kn_reduce_identity(r->op, r->acc)); }
 
-/* The result from that of all elements. A least or largest one that was combined is what it would be with infinity too. */
+/* The result from that of all elements. A least or largest one that was combined is what it would be with infinity too; where subnormal
+ * numbers are made zeros, only the operation itself has done that: a loop may have compared them as integers. */
 static kn_lv from_init(maker *m, const reduction *r, kn_lv v)
 {
     const kn_linst *in = &m->l->inst.v[v];
     bool extreme = r->op == KN_S_min || r->op == KN_S_max;
-    if (extreme && (in->op == KN_L_RESULT || (in->op == KN_L_SOP && in->sop == r->op))) return v;
+    if (extreme && ((in->op == KN_L_RESULT && !m->o.flush) || (in->op == KN_L_SOP && in->sop == r->op))) return v;
     return accumulate(m, r, lv_const(m, r->acc, kn_reduction_first(r->e->prim, r->acc)), v);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Optimisation of lowered programs: a table of passes, run in order, again until nothing changes.
  *
- * The law of every pass: the result computes the same bits for all inputs (two NaNs are equal), and every reduction and product
+ * The law of every pass: the result computes the same bits for all inputs (two NaNs are equal), in the floating-point mode that the program
+ * runs in, and every reduction and product
  * keeps its operand's shape and axes, from which its order follows. A pass never writes to what it was given: it gives a new jaxpr
  * that shares what stayed the same, or the one it got when it found nothing to do. All of them live in one program that lives as
  * long as the optimisation; the result is a copy of the last.
@@ -42,6 +43,7 @@ typedef struct kn_opt_options {
     uint32_t skip;         /* bits of passes left out */
     const char *after;     /* stop after this pass has run once; NULL: to the end */
     uint32_t max_rounds;   /* 0: KN_OPT_ROUNDS */
+    bool flush;            /* the program runs with subnormal numbers read and made as zeros (numerics 12) */
     /* Called after every pass that changed something; the program lives during the call. May be NULL. */
     kiln_status (*hook)(void *ud, const char *pass, uint32_t round, const kn_prog *p);
     void *hook_ud;

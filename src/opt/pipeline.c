@@ -153,12 +153,12 @@ kiln_status kn_optimise(kiln_ctx *ctx, const kn_prog *lowered, const kn_opt_opti
     *out = NULL;
     KILN_TRY(check(ctx, lowered, o));
     kn_opt_stats stats = {0};
-    kn_pm pm = {.ctx = ctx, .fired = o->stats ? o->stats->fired : NULL, .tell = o->fired, .tell_ud = o->fired_ud};
+    kn_pm pm = {.ctx = ctx, .flush = o->flush, .fired = o->stats ? o->stats->fired : NULL, .tell = o->fired, .tell_ud = o->fired_ud};
     KILN_TRY(kn_prog_new(ctx, lowered, &pm.prog));
     pm.prog->main = lowered->main; /* shared: passes never write to what they were given */
     kn_arena_init(&pm.lasting, &ctx->alloc);
     stats.equations_before = kn_jaxpr_count(pm.prog->main);
-    kn_fpmode mode = kn_fpmode_enter(); /* constants are folded in the mode that programs run in */
+    kn_fpmode mode = kn_fpmode_enter_as(o->flush); /* constants are folded in the mode that programs run in */
     kiln_status status = run_rounds(&pm, o, &stats.rounds);
     kn_fpmode_leave(mode);
     stats.equations_after = kn_jaxpr_count(pm.prog->main);

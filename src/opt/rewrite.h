@@ -14,6 +14,7 @@ struct kn_pm {
     kiln_ctx *ctx;
     kn_prog *prog;  /* owns what the passes make; its main is the newest jaxpr */
     kn_arena scratch;
+    bool flush;       /* opt.h */
     uint64_t changes; /* rewrites of the pass that runs */
     uint32_t *fired;  /* per rule, or NULL */
     kn_fired_fn tell; /* or NULL */

@@ -44,6 +44,7 @@ struct kn_rule {
     kn_fix (*try)(kn_simp *s, kn_eqn *e, const kn_rule *row);
     const char *kinds; /* of the first operand's elements; NULL: any */
     kn_pat l, r, result; /* arithmetic: the operands asked for (either way round where the primitive commutes) */
+    bool moves; /* a result is an operand as it stands, which arithmetic on subnormal numbers would have made a zero: not where these are */
     int inner; /* functions of functions: the scalar operation inside */
 };
 

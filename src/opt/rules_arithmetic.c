@@ -192,8 +192,10 @@ static kn_fix negated_sub(kn_simp *s, kn_eqn *e, const kn_rule *row)
 }
 
 #define R(op, kinds_, l_, r_, result_, text_) \
-    {.text = text_, .sop = KN_S_##op, .try = arithmetic, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_, .result = KN_##result_}
+    {.text = text_, .sop = KN_S_##op, .try = arithmetic, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_, .result = KN_##result_, .moves = KN_##result_ == KN_X}
 #define F(op, kinds_, try_, text_) {.text = text_, .sop = KN_S_##op, .try = try_, .kinds = kinds_}
+#define M(op, kinds_, try_, l_, r_, text_) \
+    {.text = text_, .sop = KN_S_##op, .try = try_, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_, .moves = true}
 #define P(op, kinds_, try_, l_, r_, text_) \
     {.text = text_, .sop = KN_S_##op, .try = try_, .kinds = kinds_, .l = KN_##l_, .r = KN_##r_}
 
@@ -209,14 +211,14 @@ const kn_rule kn_arithmetic_rules[] = {
     F(sub, "iuf", sub_negated, "x - -y = x + y"),
     R(mul, "iuf", X, ONE, X, "x * 1 = x"),
     R(mul, "iu", ANY, ZERO, ZERO, "x * 0 = 0, integers"),
-    P(mul, "if", negate, X, MINUS_ONE, "x * -1 = -x"),
+    M(mul, "if", negate, X, MINUS_ONE, "x * -1 = -x"),
     F(mul, "iuf", both_negated, "-x * -y = x * y"),
     F(mul, "if", negated_constant, "-x * c = x * -c"),
     R(div, "iuf", X, ONE, X, "x / 1 = x"),
-    P(div, "f", negate, X, MINUS_ONE, "x / -1 = -x"),
+    M(div, "f", negate, X, MINUS_ONE, "x / -1 = -x"),
     F(div, "f", divide, "x / 2^k = x * 2^-k"),
     F(div, "f", both_negated, "-x / -y = x / y"),
-    {.text = "pow(x, 1) = x, pow(x, 2) = x * x", .prim = &kn_prim_pow, .try = square, .kinds = "f"},
+    {.text = "pow(x, 1) = x, pow(x, 2) = x * x", .prim = &kn_prim_pow, .try = square, .kinds = "f", .moves = true},
     R(rem, "iu", ANY, ONE, ZERO, "x rem 1 = 0, integers"),
     R(min, "biuf", X, X, X, "min(x, x) = x"),
     R(max, "biuf", X, X, X, "max(x, x) = x"),

@@ -173,11 +173,15 @@ static kn_fix convert_same(kn_simp *s, kn_eqn *e, const kn_rule *row)
     return kn_give(s, e, e->in[0]);
 }
 
+/* Does the first step make zeros of subnormal numbers, in programs that flush them? */
+static bool wide_step(kiln_dtype from, kiln_dtype to) { return (from == KILN_F32 || from == KILN_BF16) && to == KILN_F64; }
+
 static kn_fix convert_convert(kn_simp *s, kn_eqn *e, const kn_rule *row)
 {
     (void)row;
     const kn_eqn *d = kn_def_by(s, e->in[0], &kn_prim_convert_element_type);
-    if (!d || !composes(kn_atype(s, d->in[0]).dtype, kn_atype(s, e->in[0]).dtype, kn_etype(s, e).dtype)) return KN_NO;
+    if (!d || (s->pm->flush && wide_step(kn_atype(s, d->in[0]).dtype, kn_atype(s, e->in[0]).dtype))) return KN_NO;
+    if (!composes(kn_atype(s, d->in[0]).dtype, kn_atype(s, e->in[0]).dtype, kn_etype(s, e).dtype)) return KN_NO;
     return kn_become(s, e, e->prim, e->params, d->in, 1);
 }
 

@@ -178,6 +178,7 @@ static kn_fix try_rows(kn_simp *s, kn_eqn *e, uint32_t first)
     for (uint32_t k = first - 1; pm->row_lists.v[k] != UINT32_MAX; k++) {
         const kn_rule *row = &kn_rule_groups[pm->row_lists.v[k] >> 16].rows[pm->row_lists.v[k] & 0xffff];
         if (row->kinds && (e->nin == 0 || !strchr(row->kinds, kiln_dtype_kind(kn_atype(s, e->in[0]).dtype)))) continue;
+        if (row->moves && pm->flush && kiln_dtype_kind(kn_atype(s, e->in[0]).dtype) == 'f') continue;
         const kn_prim *prim = e->prim;
         kn_fix fix = row->try(s, e, row);
         if (s->status != KILN_OK) return KN_NO;

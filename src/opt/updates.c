@@ -178,7 +178,8 @@ static kiln_status push_sum(kn_rw *rw, const kn_eqn *sum, uint32_t k, kn_eqn upd
 static kiln_status push(kn_rw *rw, const kn_jaxpr *j, const kn_eqn *e, const bool *v, const uint32_t *readers, bool *changed)
 {
     char kind = e->prim == &kn_prim_add ? kiln_dtype_kind(j->vars[e->out[0]].type.dtype) : 0;
-    for (uint32_t k = 0; (kind == 'f' || kn_is_int(kind)) && k < 2; k++) {
+    bool fits = kn_is_int(kind) || (kind == 'f' && !rw->pm->flush); /* the sum with zeros flushes subnormal numbers */
+    for (uint32_t k = 0; fits && k < 2; k++) {
         const kn_eqn *d = update_of_zeros(rw, e, k, readers);
         kn_atom x = e->in[1 - k];
         if (!d || kn_is_literal(x) || !v[x] || j->vars[x].type.rank == 0) continue;

@@ -185,14 +185,16 @@ static kiln_status eval_cumulative(kn_eval *ev, const kn_jaxpr *j, const kn_eqn 
         if (d < axis) major *= x.dims[d];
         if (d > axis) minor *= x.dims[d];
     }
+    kn_sop op = (kn_sop)e->prim->scalar_op;
     kiln_dtype acc = x.dtype; /* every step is a result, and rounds */
+    bool neutral = op != KN_S_mul || kiln_dtype_kind(acc) != 'c'; /* nothing changes of a number that is combined with the identity */
     for (int64_t k = 0; k < major * minor; k++) {
         int64_t base = k / minor * n * minor + k % minor;
-        kn_scalar sum = {.u = 0};
+        kn_scalar sum = kn_reduce_identity(op, acc);
         for (int64_t i = 0; i < n; i++) {
             int64_t at = base + (e->params[CUM_REVERSE].b ? n - 1 - i : i) * minor;
             kn_scalar v = kn_scalar_load(x.dtype, in[0]->data, at);
-            sum = i ? kn_sop_eval((kn_sop)e->prim->scalar_op, acc, acc, sum, v, v) : v;
+            sum = i || neutral ? kn_sop_eval(op, acc, acc, sum, v, v) : v;
             kn_scalar_store(x.dtype, out[0]->data, at, sum);
         }
     }

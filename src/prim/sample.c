@@ -72,6 +72,7 @@ static kn_scalar value(kn_sample *s, kiln_dtype d)
     double unit = (double)(bits >> 11) * 0x1p-53; /* [0, 1) */
     switch (kiln_dtype_kind(d)) {
     case 'f':
+        if ((s->ctx->fast & KILN_FAST_FLUSH) && bits % 3 == 0) return (kn_scalar){.f = (4 * unit - 2) * float_min(d)}; /* on both sides of it */
         switch (kn_sample_below(s, s->tame ? 3 : 4)) {
         case 0: return (kn_scalar){.f = 2 * unit - 1};
         case 1: return (kn_scalar){.f = (2 * unit - 1) * 50};

@@ -2,6 +2,7 @@
 /* Scalar operations for the interpreter. f32, and 16-bit floats, are computed in float, rounded once per operation. */
 #include "rt/scalar.h"
 #include "base/cpu.h"
+#include "base/fpmode.h"
 #include "rt/maths.h"
 #include "rt/sleef_names.h"
 
@@ -64,8 +65,6 @@ kn_sop kn_sop_find(const char *name, size_t n)
         case KN_S_min: return name##_min(a, b);                                                                        \
         case KN_S_max: return name##_max(a, b);                                                                        \
         case KN_S_fma: return kn_cpu_fused() ? fn(fma)(a, b, c) : a * b + c;                                           \
-        case KN_S_neg: return -a;                                                                                      \
-        case KN_S_abs: return fn(fabs)(a);                                                                             \
         case KN_S_sign: return a > 0 ? 1 : a < 0 ? -1 : a;                                                             \
         case KN_S_floor: return fn(floor)(a);                                                                          \
         case KN_S_ceil: return fn(ceil)(a);                                                                            \
@@ -205,12 +204,34 @@ static double int_to_float(kiln_dtype to, bool is_signed, kn_scalar a)
     }
 }
 
+/* v, or a zero of its sign where it is subnormal in the type that d is computed in. By its bits: to the machine's comparisons it may be zero. */
+static double flushed(kiln_dtype d, double v)
+{
+    const uint64_t sign = (uint64_t)1 << 63, least = (uint64_t)(d == KILN_F64 ? 1 : 1023 - 126) << 52;
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    if ((bits & ~sign) < least) bits &= sign;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Of a float, in a mode that flushes: f64 is read and made, and f32 read from it or into it; what is no wider than f32 keeps its value
+ * among its like. */
+static double converted(kiln_dtype d, kiln_dtype to, double v)
+{
+    if (d != KILN_F64) return to == KILN_F64 || to == KILN_BOOL ? flushed(KILN_F32, v) : v;
+    char kind = kiln_dtype_kind(to);
+    float near = (float)v;
+    return (kind == 'f' || kind == '8') && near == 0 ? (double)near : flushed(KILN_F64, v);
+}
+
 static kn_scalar convert(kiln_dtype d, kiln_dtype to, kn_scalar a)
 {
     char from = kiln_dtype_kind(d), kind = kiln_dtype_kind(to);
     kn_scalar r = {.u = 0};
     if (from == '8') from = 'f';
     if (kind == '8') kind = 'f';
+    if (from == 'f' && d != to && kn_fpmode_flushes()) a.f = converted(d, to, a.f);
     if (from == 'b') a = (kn_scalar){.u = a.b}, from = 'u';
     if (kind == 'b') {
         r.b = from == 'f' ? a.f != 0 : a.u != 0;
@@ -231,14 +252,22 @@ static kn_scalar convert(kiln_dtype d, kiln_dtype to, kn_scalar a)
 static kn_scalar eval_float(kn_sop op, kiln_dtype d, kn_scalar a, kn_scalar b, kn_scalar c)
 {
     kn_scalar r = {.u = 0};
+    if (op == KN_S_neg || op == KN_S_abs) { /* moves of all bits but the sign */
+        r.f = op == KN_S_neg ? -a.f : fabs(a.f);
+        return r;
+    }
+    bool flushes = kn_fpmode_flushes();
+    if (flushes) a.f = flushed(d, a.f), b.f = flushed(d, b.f), c.f = flushed(d, c.f);
     if (op >= KN_S_eq && op <= KN_S_ge) {
         r.b = compare_float(op, a.f, b.f);
     } else if (op == KN_S_is_finite) {
         r.b = isfinite(a.f);
     } else if (d == KILN_F64) {
         r.f = f64_op(op, a.f, b.f, c.f);
+        if (flushes) r.f = flushed(d, r.f);
     } else {
         r.f = (double)f32_op(op, (float)a.f, (float)b.f, (float)c.f);
+        if (flushes) r.f = flushed(d, r.f);
         if (d != KILN_F32) r = kn_scalar_round(d, r);
     }
     return r;

@@ -38,11 +38,11 @@ int kn_tier_of(const kn_loops *l)
 
 static int table_index(kn_sop op, kiln_dtype d, unsigned lanes) { return kn_table_index(op, d, (int)lanes); }
 
-static kiln_status generate(kiln_ctx *ctx, const kn_loops *l, const char *target, int tier, bool ir, bool assembly,
+static kiln_status generate(kiln_ctx *ctx, const kn_loops *l, const char *target, int tier, bool flush, bool ir, bool assembly,
                             const kn_codegen **table, kn_codegen_result *out)
 {
     char error[400];
-    kn_codegen_options o = {.target = target, .tier = tier, .want_ir = ir, .want_asm = assembly, .cost = kn_loops_cost, .table_index = table_index,
+    kn_codegen_options o = {.target = target, .tier = tier, .flush = flush, .want_ir = ir, .want_asm = assembly, .cost = kn_loops_cost, .table_index = table_index,
                             .table_lanes = kn_table_lanes};
     KILN_TRY(kn_loops_verify(ctx, l));
     KILN_TRY(kn_codegen_open(ctx, target, table));
@@ -257,7 +257,7 @@ kiln_status kn_exec_build(kiln_ctx *ctx, const kn_loops *l, const kn_signature *
     if (out) *out = NULL;
     i.tier = o->tier >= 0 ? o->tier : kn_tier_of(l);
     double start = kn_now_ms();
-    KILN_TRY(generate(ctx, l, o->target, i.tier, o->dump, o->dump, &table, &code));
+    KILN_TRY(generate(ctx, l, o->target, i.tier, o->flush, o->dump, o->dump, &table, &code));
     i.emit_ms = kn_now_ms() - start;
     kiln_status status = o->dump ? dump_all(ctx, l, o, &code) : KILN_OK;
     if (status == KILN_OK) status = load(ctx, l, s, o, &code, &i, out);
@@ -276,7 +276,7 @@ kiln_status kn_loops_stage(kiln_ctx *ctx, const kn_loops *l, const kn_resolved *
     if (!ir && !assembly && strcmp(stage, "object") != 0)
         return kn_fail(ctx, KILN_NOTFOUND, "no stage '%s' of loops; accepted: llvm, asm, object", stage);
     int tier = r->o.tier >= 0 ? r->o.tier : kn_tier_of(l);
-    KILN_TRY(generate(ctx, l, r->o.target, tier, ir, assembly, &table, &code));
+    KILN_TRY(generate(ctx, l, r->o.target, tier, r->loops.flush, ir, assembly, &table, &code));
     const char *s = ir ? code.ir : assembly ? code.assembly : code.object;
     *n = ir || assembly ? strlen(s) : code.object_bytes;
     *text = kn_new_aligned(&ctx->alloc, *n + 1, 16);
@@ -309,7 +309,7 @@ kiln_status kn_compile_loops(kiln_ctx *ctx, const kn_loops *l, kiln_array *const
     }
     if (status == KILN_OK) {
         kn_signature s = {types, types + l->n_inputs, l->n_inputs, l->n_outputs, consts, l->n_consts, 0};
-        kn_build_opts o = {.target = r.o.target, .tier = r.o.tier, .donated = r.o.donated, .share = kn_split_share(&r)};
+        kn_build_opts o = {.target = r.o.target, .tier = r.o.tier, .donated = r.o.donated, .flush = r.loops.flush, .share = kn_split_share(&r)};
         status = kn_exec_build(ctx, l, &s, &o, &(kiln_exec_info){0}, out);
     }
     kn_arena_fini(&temp);

@@ -8,12 +8,13 @@
 
 /* Differs wherever module and library would read the same loops differently. */
 #define KN_CODEGEN_ABI                                                                             \
-    ((uint32_t)((((4 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
+    ((uint32_t)((((5 * 131 + sizeof(kn_loops)) * 131 + sizeof(kn_linst)) * 131 + sizeof(kn_lregion)) * 131 +         \
                 (unsigned)KN_N_SOPS * 4 + (unsigned)KILN_N_DTYPES))
 
 typedef struct kn_codegen_options {
     const char *target; /* base/cpu.h */
     int tier;           /* 0 or 2 */
+    bool flush;         /* subnormal numbers are read and made as zeros */
     bool want_ir, want_asm;
     double (*cost)(const kn_loops *l, kn_lv stmt, bool quick); /* loop/cost.h */
     /* Index into the call table of function `op` on `lanes` elements of dtype, or -1; and the lane counts that exist, widest

@@ -39,6 +39,8 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
         return kn_fail(ctx, KILN_INVALID, "compile: %d elements in registers; accepted: 0 to %d, -1", o.register_elements, MOST_REGISTERS);
     if (o.register_elements < 0) o.register_elements = 16;
     if (!(o.split_cost >= 0)) return kn_fail(ctx, KILN_INVALID, "compile: loops that cost %g are split; accepted: 0 and more", o.split_cost);
+    o.fast |= ctx->fast;
+    if (o.fast & ~KILN_FAST_FLUSH) return kn_fail(ctx, KILN_INVALID, "compile: modes %#x; accepted: KILN_FAST_FLUSH", o.fast);
     unsigned native = target->vector_bits;
     *out = (kn_resolved){.o = o};
     out->loops = (kn_loop_options){.vector_bits = o.vector_bits && o.vector_bits < native ? o.vector_bits : native,
@@ -46,6 +48,7 @@ kiln_status kn_compile_resolve(kiln_ctx *ctx, const kiln_compile_opts *opts, kn_
                                    .no_fusion = o.no_fusion,
                                    .ticks = o.ticks,
                                    .split_cost = o.split_cost,
+                                   .flush = (o.fast & KILN_FAST_FLUSH) != 0,
                                    .donated = o.donated};
     return KILN_OK;
 }
@@ -158,7 +161,10 @@ static kiln_status make_loops(compile *c)
         KILN_TRY(kn_sized_kinds(c->ctx, c->optimised));
     }
     c->r.loops.keep_sizes = sized;
-    KILN_TRY(kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops));
+    kn_fpmode mode = kn_fpmode_enter_as(c->r.loops.flush); /* constants are folded as the program runs */
+    kiln_status status = kn_loops_make(c->ctx, &c->arena, c->optimised, &c->r.loops, &c->loops);
+    kn_fpmode_leave(mode);
+    KILN_TRY(status);
     if (sized) {
         KILN_TRY(kn_sized_loops(c->ctx, c->p, &c->r.loops, c->loops));
         KILN_TRY(kn_loops_open(c->ctx, c->loops));
@@ -195,14 +201,15 @@ static void add_records(void *ud, const kn_jaxpr *j)
 /* Loops over arrays of lanes are looked for where equal loops are one and what no trip changes is outside. */
 static kiln_status optimise(compile *c)
 {
+    const kn_opt_options o = {.flush = c->r.loops.flush};
     kn_prog *slots = NULL, *lowered = NULL;
-    KILN_TRY(kn_optimise(c->ctx, c->lowered, NULL, &c->optimised));
+    KILN_TRY(kn_optimise(c->ctx, c->lowered, &o, &c->optimised));
     KILN_TRY(kn_arrays_in_slots(c->ctx, c->optimised, &slots));
     if (!slots) return KILN_OK;
     kiln_prog_release(c->optimised);
     c->optimised = NULL;
     kiln_status status = kn_lower(c->ctx, slots, &lowered);
-    if (status == KILN_OK) status = kn_optimise(c->ctx, lowered, NULL, &c->optimised);
+    if (status == KILN_OK) status = kn_optimise(c->ctx, lowered, &o, &c->optimised);
     kiln_prog_release(lowered);
     kiln_prog_release(slots);
     return status;
@@ -252,6 +259,7 @@ static kiln_status from_cache(compile *c, kn_cached *k, const kn_signature *s, k
     i->lower_ms = c->info.lower_ms, i->optimise_ms = c->info.optimise_ms;
     i->n_scopes = c->optimised->scopes.n;
     i->cache = KILN_CACHE_HIT;
+    i->fast = c->r.o.fast;
     image.share = kn_split_share(&c->r);
     image.scopes = c->optimised->scopes.v;
     kiln_diag before = c->ctx->error;
@@ -273,9 +281,10 @@ static kiln_status to_exec(compile *c, kiln_exec **out)
     c->info.record_bytes = 0;
     add_records(&c->info.record_bytes, c->optimised->main);
     kn_cached *k = c->dump[0] ? NULL : kn_cache.begin(c->ctx, c->optimised, &c->r); /* all stages are to be dumped */
+    c->info.fast = c->r.o.fast;
     c->info.cache = k ? KILN_CACHE_MISS : KILN_CACHE_OFF;
-    kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated, .share = kn_split_share(&c->r),
-                       .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped, .cached = k};
+    kn_build_opts o = {.target = c->r.o.target, .tier = c->r.o.tier, .donated = c->r.o.donated, .flush = c->r.loops.flush,
+                       .share = kn_split_share(&c->r), .dump = c->dump[0] ? c->dump : NULL, .dumped = c->dumped, .cached = k};
     bool found = k && kn_cache.image(k) && !out;
     kiln_status status = k && kn_cache.image(k) && out ? from_cache(c, k, &s, out) : KILN_OK;
     if (out) found = *out != NULL;

@@ -58,6 +58,7 @@ typedef struct kn_build_opts {
     const char *target; /* base/cpu.h */
     int tier;           /* 0, 2, or -1: by cost */
     const bool *donated;
+    bool flush;         /* subnormal numbers are read and made as zeros */
     double share;       /* kn_image.share */
     const char *dump; /* "DIR/003-name-": where stages are written; NULL: nowhere */
     unsigned dumped;  /* stages written there before */

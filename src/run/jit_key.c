@@ -59,7 +59,7 @@ static kiln_status put_options(const maker *m, const kiln_compile_opts *opts)
 {
     kiln_compile_opts o = KILN_COMPILE_OPTS_INIT;
     if (opts) memcpy(&o, opts, opts->size && opts->size < sizeof o ? opts->size : sizeof o);
-    int64_t numbers[] = {o.tier < 0 ? m->ctx->tier : o.tier, o.vector_bits, o.register_elements, o.no_fusion, o.ticks};
+    int64_t numbers[] = {o.tier < 0 ? m->ctx->tier : o.tier, o.vector_bits, o.register_elements, o.no_fusion, o.ticks, o.fast | m->ctx->fast};
     KILN_TRY(put_part(m, TAG_OPTIONS, 0, numbers, sizeof numbers));
     const char *target = o.target ? o.target : m->ctx->target;
     return put_part(m, TAG_OPTIONS, 1, target, strlen(target));

@@ -32,6 +32,7 @@ typedef struct job {
     unsigned limit;      /* threads that may run while it is in the list */
     unsigned parts;      /* threads of its own */
     unsigned char taken[KN_POOL_MOST]; /* parts in use; 0 is the caller's */
+    bool flush;          /* its caller's floating-point mode */
     atomic_uint helpers;
 } job;
 
@@ -104,7 +105,9 @@ static void help(job *j, unsigned part)
     atomic_fetch_add(&j->helpers, 1);
     atomic_fetch_add(&pool.running, 1);
     pthread_mutex_unlock(&pool.lock);
+    kn_fpmode mode = kn_fpmode_enter_as(j->flush);
     while (running() <= j->limit && run_chunk(j, part)) atomic_fetch_add_explicit(&pool.chunks, 1, memory_order_relaxed);
+    kn_fpmode_leave(mode);
     pthread_mutex_lock(&pool.lock);
     atomic_fetch_sub(&pool.running, 1);
     j->taken[part] = 0;
@@ -272,7 +275,8 @@ void kn_pool_split(const struct kiln_table *t, const kiln_call *call, kn_range r
         return;
     }
     int64_t least = (int64_t)(t->share / ((double)CHUNKS * (double)cost * (double)unit)) + 1;
-    job j = {.range = range, .frame = frame, .hi = hi, .unit = unit, .least = least * unit, .limit = limit, .parts = n};
+    job j = {.range = range, .frame = frame, .hi = hi, .unit = unit, .least = least * unit, .limit = limit, .parts = n,
+             .flush = kn_fpmode_flushes()};
     atomic_init(&j.at, lo);
     atomic_init(&j.helpers, 0);
     run_job(&j, lo);

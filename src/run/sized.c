@@ -176,7 +176,7 @@ static kiln_status make_again(kiln_ctx *ctx, const kn_prog *traced, int64_t at, 
     kn_prog *other, *lowered = NULL, *optimised = NULL;
     KILN_TRY(kn_prog_at(ctx, traced, at, &other));
     kiln_status status = lower_all(ctx, other, &lowered);
-    if (status == KILN_OK) status = kn_optimise(ctx, lowered, NULL, &optimised);
+    if (status == KILN_OK) status = kn_optimise(ctx, lowered, &(kn_opt_options){.flush = o->flush}, &optimised);
     if (status == KILN_OK) status = kn_loops_make(ctx, arena, optimised, o, out);
     kiln_prog_release(optimised);
     kiln_prog_release(lowered);

@@ -86,6 +86,8 @@ run 2 show nowhere.jaxpr; complains "cannot open 'nowhere.jaxpr': No such file o
 run 2 eval f.jaxpr --transform grad:0; complains "a gradient is that of one"
 run 2 show f.jaxpr --seed 4; complains "[unsupported]"
 run 2 show f.jaxpr --threads 0; complains "at least 1"
+run 2 show f.jaxpr --fast quick; complains "accepted: flush, none"
+run 2 show f.jaxpr --fast flush,contract; complains "of the fast modes this version has flush"
 run 2 show f.jaxpr --threads 257; complains "at most 256"
 KILN_TIER=7 run 2 show f.jaxpr; complains "KILN_TIER takes one of 0, 2, auto, found '7'"
 KILN_TARGET=z80 run 2 show f.jaxpr; complains "no target 'z80'"
@@ -219,6 +221,7 @@ run 1 counts f.jaxpr --check moved.json; says "f.jaxpr: compiles: 1, was 2"
 KILN_TIER=0 KILN_TARGET=x86-64-v4 run 0 counts f.jaxpr --check counts.json
 run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.mlir"; says "compiles       1"
 run 0 counts "$KILN_SOURCE/tests/data/feed_forward/layer.hlo"; says "equations"
+run 2 counts f.jaxpr --fast flush; complains "no fast mode"
 run 2 counts f.jaxpr --tier 0; complains "counts are those of x86-64-v3"
 run 2 counts f.jaxpr --check nowhere.json
 instructions() { echo "{\"f.jaxpr\": {\"instructions\": $1}}" > instructions.json; }
