@@ -17,6 +17,7 @@
  *   neighbours.c  loads side by side
  *   scalar.c   scalar operations on one element or a vector of them
  *   divide.c   integer division
+ *   bounds.c   index arithmetic that 31 bits hold
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
  *   maths.c    functions of our own, in place of such calls
@@ -87,6 +88,7 @@ typedef struct kn_emit {
     kn_ll *function;  /* per entry of the call table: its pointer, once loaded */
     uint32_t n_functions;
     uint8_t *varying;
+    kn_lv *loop_of;   /* per value: the loop whose index it is (bounds.c), or 0 */
     kn_map splats;    /* a scalar and a width -> number of its vector, + 1 */
     KN_VEC(kn_ll) splat;
     uint8_t *slot_loads; /* per slot: loads in the body of the loop in lanes, up to 2 */
@@ -125,6 +127,10 @@ void kn_emit_quick(kn_emit *e);  /* after that */
 void kn_emit_cut(kn_emit *e); /* of the whole module, after that */
 bool kn_fast_selects(const kn_emit *e, kn_ll instruction);
 
+/* ---- bounds.c ---- */
+bool kn_bounds_init(kn_emit *e);
+bool kn_divides_in_32_bits(const kn_emit *e, const kn_linst *in); /* lanes of it, with the same results */
+
 /* ---- types.c ---- */
 bool kn_emit_dtype_ok(kiln_dtype d);
 const char *kn_dtype_text(kiln_dtype d);
@@ -160,6 +166,7 @@ bool kn_in_lanes(const kn_emit *e, kn_lv v); /* is the value a vector or linear 
 kn_ll kn_emit_op(kn_emit *e, kn_sop op, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a, kn_ll b, kn_ll c);
 kn_ll kn_integer_extremum(kn_emit *e, bool max, bool is_signed, kn_ll a, kn_ll b);
 kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
+kn_ll kn_emit_divide_short(kn_emit *e, kn_sop op, unsigned w, kn_ll a, kn_ll b); /* lanes of i64 that 31 bits hold; b > 0 */
 kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code); /* to f32 */
 kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real); /* from f32 */
 kn_ll kn_narrow_from(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);

@@ -489,7 +489,8 @@ static void emit_sop(kn_emit *e, kn_lv v, const kn_linst *in)
     if (lanes && emit_linear(e, v, in)) return;
     for (int i = 0; i < 3; i++)
         if (operands[i]) x[i] = kn_value_of(e, operands[i], lanes);
-    kn_set(e, v, kn_emit_op(e, in->sop, in->from, in->dtype, lanes ? e->w : 0, x[0], x[1], x[2]), lanes);
+    if (lanes && kn_divides_in_32_bits(e, in)) kn_set(e, v, kn_emit_divide_short(e, in->sop, e->w, x[0], x[1]), true);
+    else kn_set(e, v, kn_emit_op(e, in->sop, in->from, in->dtype, lanes ? e->w : 0, x[0], x[1], x[2]), lanes);
     if (!lanes) keep_parts(e, v, in);
 }
 

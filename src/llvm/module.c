@@ -153,7 +153,7 @@ static bool emit_all(kn_emit *e)
     e->ptr = kn_emit_new(e, l->slots.n, sizeof *e->ptr);
     e->varying = kn_emit_new(e, l->inst.n, 1);
     e->slot_loads = kn_emit_new(e, l->slots.n, 1);
-    if (e->failed) return false;
+    if (e->failed || !kn_bounds_init(e)) return false;
     LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p, p};
     e->m = e->level[e->two_levels ? e->entry_hot : e->o->tier > 0];
     kn_emit_declare(e, "kiln_entry", LLVMFunctionType(LLVMInt32TypeInContext(e->c), params, 4, false));
