@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level 0: vectors wider than the machine's become several native ones. Else only the slow instruction selector knows what to do with them,
- * and it takes longer over each. Loads, stores, arithmetic, scalars in all lanes and phis are split; whatever else reads such a value gets
- * its parts joined, and whatever else makes one is cut. The values do not change. */
+ * and it takes longer over each. Split are loads, stores, arithmetic, scalars in all lanes and phis, where nothing else makes or reads
+ * such a value or one that it is computed with: joining and cutting would cost more than it saves. The values do not change. */
 #include "llvm/emit.h"
 
 #include "base/map.h"
 
-enum { MOST_PARTS = 64 };
-
 typedef struct wide {
     kn_ll in;
     uint32_t first; /* of its parts; a store has none */
-    bool read;      /* by what is not split */
+    bool stays;     /* as it is */
 } wide;
 
 typedef struct native {
     kn_emit *e;
     kn_map at; /* instruction -> its number in `all` + 1 */
     KN_VEC(wide) all;
+    KN_VEC(uint32_t) todo; /* neighbours of them stay, too */
     KN_VEC(kn_ll) part;
 } native;
 
@@ -79,19 +78,73 @@ static bool splits(kn_ll in)
 /* The vector that an instruction makes or stores. */
 static LLVMTypeRef type_of(kn_ll in) { return LLVMTypeOf(LLVMGetInstructionOpcode(in) == LLVMStore ? LLVMGetOperand(in, 0) : in); }
 
-static const wide *find(const native *n, kn_ll v)
+static wide *find(const native *n, kn_ll v)
 {
     uint32_t i = kn_map_get(&n->at, kn_map_address(v));
     return i ? &n->all.v[i - 1] : NULL;
 }
 
+static void out_of_memory(native *n) { kn_emit_fail(n->e, "out of memory"); }
+
+/* ---- which ---- */
+
+static void find_all(native *n, kn_ll fn)
+{
+    for (kn_bb block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+        for (kn_ll in = LLVMGetFirstInstruction(block); in && !n->e->failed; in = LLVMGetNextInstruction(in)) {
+            if (!native_lanes(n->e, type_of(in)) || !splits(in)) continue;
+            if (!kn_push(&n->e->arena, &n->all, (wide){.in = in}) || !kn_map_put(&n->e->arena, &n->at, kn_map_address(in), n->all.n)) out_of_memory(n);
+        }
+}
+
+static void let_stay(native *n, wide *w)
+{
+    if (!w || w->stays) return;
+    w->stays = true;
+    if (!kn_push(&n->e->arena, &n->todo, (uint32_t)(w - n->all.v))) out_of_memory(n);
+}
+
+/* Operands that are made in parts if it is. */
+static unsigned operands(kn_ll in)
+{
+    switch (LLVMGetInstructionOpcode(in)) {
+    case LLVMLoad:
+    case LLVMShuffleVector: return 0;
+    case LLVMStore: return 1;
+    case LLVMCall: return LLVMGetNumArgOperands(in);
+    default: return (unsigned)LLVMGetNumOperands(in);
+    }
+}
+
+/* Does all around it know parts? */
+static bool is_free(const native *n, kn_ll in)
+{
+    for (unsigned k = 0; k < operands(in); k++) {
+        kn_ll x = LLVMGetOperand(in, k);
+        if (!LLVMIsConstant(x) && !find(n, x)) return false;
+    }
+    for (LLVMUseRef use = LLVMGetFirstUse(in); use; use = LLVMGetNextUse(use))
+        if (!find(n, LLVMGetUser(use))) return false;
+    return true;
+}
+
+static void choose(native *n)
+{
+    for (uint32_t i = 0; i < n->all.n; i++)
+        if (!is_free(n, n->all.v[i].in)) let_stay(n, &n->all.v[i]);
+    while (n->todo.n && !n->e->failed) {
+        kn_ll in = n->all.v[n->todo.v[--n->todo.n]].in;
+        for (unsigned k = 0; k < operands(in); k++) let_stay(n, find(n, LLVMGetOperand(in, k)));
+        for (LLVMUseRef use = LLVMGetFirstUse(in); use; use = LLVMGetNextUse(use)) let_stay(n, find(n, LLVMGetUser(use)));
+    }
+}
+
 /* ---- parts ---- */
 
-/* Where the builder stands, part k of a value. */
+/* Part k of a value. */
 static kn_ll part_of(native *n, kn_ll v, unsigned k, unsigned lanes)
 {
-    const wide *w = find(n, v);
-    return w ? n->part.v[w->first + k] : kn_slice(n->e, v, k * lanes, lanes, 1);
+    return LLVMIsConstant(v) ? kn_slice(n->e, v, k * lanes, lanes, 1) : n->part.v[find(n, v)->first + k];
 }
 
 static kn_ll moved(native *n, kn_ll p, unsigned k)
@@ -137,58 +190,23 @@ static kn_ll make_part(native *n, kn_ll in, unsigned k, unsigned lanes, LLVMType
     }
 }
 
-static bool add_part(native *n, kn_ll part)
+static void split(native *n, wide *w)
 {
-    if (kn_push(&n->e->arena, &n->part, part)) return true;
-    kn_emit_fail(n->e, "out of memory");
-    return false;
-}
-
-static void split(native *n, kn_ll in, unsigned lanes)
-{
-    unsigned parts = LLVMGetVectorSize(type_of(in)) / lanes;
-    LLVMTypeRef t = LLVMVectorType(LLVMGetElementType(type_of(in)), lanes);
-    kn_ll splat = NULL;
-    uint32_t first = n->part.n;
-    LLVMPositionBuilderBefore(n->e->b, in);
-    if (LLVMGetInstructionOpcode(in) == LLVMShuffleVector) splat = kn_splat(n->e, splat_scalar(in), lanes);
+    unsigned lanes = native_lanes(n->e, type_of(w->in)), parts = LLVMGetVectorSize(type_of(w->in)) / lanes;
+    LLVMTypeRef t = LLVMVectorType(LLVMGetElementType(type_of(w->in)), lanes);
+    LLVMPositionBuilderBefore(n->e->b, w->in);
+    kn_ll splat = LLVMGetInstructionOpcode(w->in) == LLVMShuffleVector ? kn_splat(n->e, splat_scalar(w->in), lanes) : NULL;
+    w->first = n->part.n;
     for (unsigned k = 0; k < parts; k++)
-        if (!add_part(n, splat ? splat : make_part(n, in, k, lanes, t))) return;
-    if (!kn_push(&n->e->arena, &n->all, (wide){.in = in, .first = first}) || !kn_map_put(&n->e->arena, &n->at, kn_map_address(in), n->all.n))
-        kn_emit_fail(n->e, "out of memory");
+        if (!kn_push(&n->e->arena, &n->part, splat ? splat : make_part(n, w->in, k, lanes, t))) out_of_memory(n);
 }
 
-/* ---- what remains ---- */
-
-static void fill_phi(native *n, const wide *w, unsigned lanes)
+static void fill_phi(native *n, const wide *w)
 {
-    unsigned parts = LLVMGetVectorSize(LLVMTypeOf(w->in)) / lanes;
-    for (unsigned i = 0; i < LLVMCountIncoming(w->in); i++) {
-        kn_bb from = LLVMGetIncomingBlock(w->in, i);
-        LLVMPositionBuilderBefore(n->e->b, LLVMGetBasicBlockTerminator(from));
-        for (unsigned k = 0; k < parts; k++) kn_incoming(n->part.v[w->first + k], part_of(n, LLVMGetIncomingValue(w->in, i), k, lanes), from);
-    }
-}
-
-static bool is_read(const native *n, kn_ll in)
-{
-    for (LLVMUseRef use = LLVMGetFirstUse(in); use; use = LLVMGetNextUse(use))
-        if (!find(n, LLVMGetUser(use))) return true;
-    return false;
-}
-
-/* The whole of it, behind its parts. */
-static kn_ll joined(native *n, const wide *w, unsigned lanes)
-{
-    kn_ll x[MOST_PARTS];
-    unsigned parts = LLVMGetVectorSize(LLVMTypeOf(w->in)) / lanes;
-    for (unsigned k = 0; k < parts; k++) x[k] = n->part.v[w->first + k];
-    kn_ll at = w->in;
-    while (LLVMIsAPHINode(at)) at = LLVMGetNextInstruction(at);
-    LLVMPositionBuilderBefore(n->e->b, at);
-    for (; parts > 1; parts /= 2, lanes *= 2)
-        for (unsigned k = 0; k < parts / 2; k++) x[k] = kn_join(n->e, x[2 * k], x[2 * k + 1], lanes);
-    return x[0];
+    unsigned lanes = native_lanes(n->e, LLVMTypeOf(w->in)), parts = LLVMGetVectorSize(LLVMTypeOf(w->in)) / lanes;
+    for (unsigned i = 0; i < LLVMCountIncoming(w->in); i++)
+        for (unsigned k = 0; k < parts; k++)
+            kn_incoming(n->part.v[w->first + k], part_of(n, LLVMGetIncomingValue(w->in, i), k, lanes), LLVMGetIncomingBlock(w->in, i));
 }
 
 /* With the first lane that a scalar in all lanes was made of. */
@@ -199,29 +217,20 @@ static void erase(kn_ll in)
     if (one && !LLVMGetFirstUse(one)) LLVMInstructionEraseFromParent(one);
 }
 
-static void finish(native *n)
-{
-    for (uint32_t i = 0; i < n->all.n; i++)
-        if (LLVMIsAPHINode(n->all.v[i].in)) fill_phi(n, &n->all.v[i], native_lanes(n->e, LLVMTypeOf(n->all.v[i].in)));
-    for (uint32_t i = 0; i < n->all.n; i++) n->all.v[i].read = is_read(n, n->all.v[i].in);
-    for (uint32_t i = 0; i < n->all.n; i++) {
-        const wide *w = &n->all.v[i];
-        if (LLVMGetInstructionOpcode(w->in) == LLVMStore) continue;
-        kn_ll rest = w->read ? joined(n, w, native_lanes(n->e, LLVMTypeOf(w->in))) : LLVMGetPoison(LLVMTypeOf(w->in));
-        LLVMReplaceAllUsesWith(w->in, rest);
-    }
-    for (uint32_t i = 0; i < n->all.n; i++) erase(n->all.v[i].in);
-}
-
 static void function(native *n, kn_ll fn)
 {
-    for (kn_bb block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
-        for (kn_ll in = LLVMGetFirstInstruction(block), next; in && !n->e->failed; in = next) {
-            next = LLVMGetNextInstruction(in);
-            unsigned lanes = native_lanes(n->e, type_of(in));
-            if (lanes && splits(in)) split(n, in, lanes);
-        }
-    if (!n->e->failed) finish(n);
+    find_all(n, fn);
+    if (!n->e->failed) choose(n);
+    for (uint32_t i = 0; i < n->all.n && !n->e->failed; i++)
+        if (!n->all.v[i].stays) split(n, &n->all.v[i]);
+    for (uint32_t i = 0; i < n->all.n && !n->e->failed; i++)
+        if (!n->all.v[i].stays && LLVMIsAPHINode(n->all.v[i].in)) fill_phi(n, &n->all.v[i]);
+    for (uint32_t i = 0; i < n->all.n && !n->e->failed; i++) {
+        kn_ll in = n->all.v[i].in;
+        if (n->all.v[i].stays) continue;
+        if (LLVMGetInstructionOpcode(in) != LLVMStore) LLVMReplaceAllUsesWith(in, LLVMGetPoison(LLVMTypeOf(in)));
+        erase(in);
+    }
 }
 
 void kn_emit_native(kn_emit *e)
