@@ -103,7 +103,9 @@ static void loop_eval_call(loop_eval *e, const kn_lcall *c)
     kn_arena_init(&temp, &ctx->alloc);
     for (uint32_t i = 0; i < c->call.nout + c->call.nin; i++) arrays[i] = e->slot[c->slots[i]];
     assert_int_equal(c->call.routine->bind(ctx, &temp, &c->call, &self, &bytes), KILN_OK);
-    c->call.routine->run(self, arrays, c->work ? e->slot[c->work - 1] : NULL);
+    void *work = c->work ? e->slot[c->work - 1] : NULL;
+    if (c->parts) c->call.routine->run_shared(self, arrays, work, &(kn_crew){.own = e->slot[c->parts - 1]});
+    else c->call.routine->run(self, arrays, work);
     kn_arena_fini(&temp);
     kiln_ctx_release(ctx);
 }

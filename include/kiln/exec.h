@@ -97,9 +97,9 @@ typedef struct kiln_exec_info {
 KILN_API void kiln_exec_info_get(const kiln_exec *f, kiln_exec_info *out);
 /** What the process's thread pool has done. */
 typedef struct kiln_pool_counts {
-    uint64_t calls;   /**< loops that were split */
+    uint64_t calls;   /**< loops, and dimensions of transforms, that were split */
     uint64_t wakes;   /**< times that workers were asked for */
-    uint64_t chunks;  /**< pieces of loops that workers have run */
+    uint64_t chunks;  /**< pieces of them that workers have run */
     uint32_t workers; /**< that exist now, asleep or not */
 } kiln_pool_counts;
 /** Threads: any. Cost: a lock. Since: 0.1 */

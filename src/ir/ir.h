@@ -203,6 +203,7 @@ const kn_param *kn_param_of(const kn_eqn *e, const char *name); /* NULL when the
 uint64_t kn_param_hash(const kn_param *p, uint64_t seed);
 /* Calls f for each nested body of an equation, in order. */
 void kn_eqn_bodies(const kn_eqn *e, void (*f)(void *ud, const kn_jaxpr *body), void *ud);
+bool kn_eqn_has_effect(const kn_eqn *e); /* it, or an equation in its bodies */
 /* 128 bits over structure, types, parameters, literals, contents of constants; names, scopes and places do not count. */
 typedef struct kn_hash {
     uint64_t lo, hi;

@@ -24,6 +24,19 @@ void kn_eqn_bodies(const kn_eqn *e, void (*f)(void *ud, const kn_jaxpr *body), v
     for (uint32_t i = 0; i < e->prim->nparams; i++) param_bodies(&e->params[i], f, ud);
 }
 
+static void look_for_effect(void *ud, const kn_jaxpr *j)
+{
+    bool *any = ud;
+    for (uint32_t k = 0; k < j->neqns && !*any; k++) *any = kn_eqn_has_effect(&j->eqns[k]);
+}
+
+bool kn_eqn_has_effect(const kn_eqn *e)
+{
+    bool any = e->prim->flags & KN_EFFECT;
+    if (!any) kn_eqn_bodies(e, look_for_effect, &any);
+    return any;
+}
+
 bool kn_param_equal(const kn_param *a, const kn_param *b)
 {
     if (a->kind != b->kind || a->list != b->list) return false;

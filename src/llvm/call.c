@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the functions in the call's table. A vector is cut into, or padded to, the lane counts that the table has; lanes
  * that are masked off, and padding, are fed 1. */
-#include "llvm/emit.h"
+#include "llvm/frame.h"
 
 #include "rt/math_table.h"
 
@@ -99,19 +99,41 @@ kn_ll kn_emit_call(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, const kn_ll 
 
 /* ---- routines on whole arrays ---- */
 
-/* run(self, arrays, work), with run and self from table->calls[number] and the slots' pointers on the stack. */
+/* On the stack: who works on the call. */
+static kn_ll crew(kn_emit *e, const kn_lcall *c)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->c);
+    kn_ll w = kn_entry_room(e, LLVMArrayType2(LLVMInt64TypeInContext(e->c), sizeof(kn_crew) / sizeof(int64_t)));
+    kn_ll apart, first = kn_frame_parts(e, &apart), offset = kn_int(e, 64, e->l->slots.v[c->parts - 1].offset);
+    const struct {
+        size_t at;
+        kn_ll v;
+    } fields[] = {
+        {offsetof(kn_crew, table), e->table},
+        {offsetof(kn_crew, call), e->call},
+        {offsetof(kn_crew, own), kn_moved(e, first, byte, offset)},
+        {offsetof(kn_crew, apart), apart},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        LLVMBuildStore(e->b, fields[i].v, kn_moved(e, w, byte, kn_int(e, 64, fields[i].at)));
+    return w;
+}
+
+/* run(self, arrays, work), with run and self from table->calls[number] and the slots' pointers on the stack; run_shared(self, arrays, work,
+ * crew) where threads may share it. */
 void kn_emit_routine(kn_emit *e, const kn_lcall *c)
 {
-    LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p};
+    LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p, p};
     uint32_t n = c->call.nout + c->call.nin;
     if (!e->calls) e->calls = kn_entry_load(e, e->table, offsetof(struct kiln_table, calls));
     uint64_t at = sizeof(kn_bound) * (uint64_t)c->number;
-    kn_ll run = kn_entry_load(e, e->calls, at + offsetof(kn_bound, run)), self = kn_entry_load(e, e->calls, at + offsetof(kn_bound, self));
+    kn_ll run = kn_entry_load(e, e->calls, at + (c->parts ? offsetof(kn_bound, run_shared) : offsetof(kn_bound, run))), self = kn_entry_load(e, e->calls, at + offsetof(kn_bound, self));
     kn_ll arrays = kn_entry_room(e, LLVMArrayType2(p, n));
     for (uint32_t i = 0; i < n; i++) {
         kn_ll k = kn_int(e, 64, i);
         LLVMBuildStore(e->b, kn_slot_pointer(e, c->slots[i]), LLVMBuildGEP2(e->b, p, arrays, &k, 1, ""));
     }
-    kn_ll args[] = {self, arrays, c->work ? kn_slot_pointer(e, c->work - 1) : LLVMConstPointerNull(p)};
-    LLVMBuildCall2(e->b, LLVMFunctionType(LLVMVoidTypeInContext(e->c), params, 3, false), run, args, 3, "");
+    kn_ll args[] = {self, arrays, c->work ? kn_slot_pointer(e, c->work - 1) : LLVMConstPointerNull(p), c->parts ? crew(e, c) : NULL};
+    unsigned nargs = c->parts ? 4 : 3;
+    LLVMBuildCall2(e->b, LLVMFunctionType(LLVMVoidTypeInContext(e->c), params, nargs, false), run, args, nargs, "");
 }

@@ -56,3 +56,10 @@ kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, k
     q = LLVMBuildSelect(e->b, is_zero, minus, q, "");
     return rem ? LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, b, ""), "") : q; /* wrapping: x - (-1 * 0) = x */
 }
+
+kn_ll kn_emit_divide_short(kn_emit *e, kn_sop op, unsigned w, kn_ll a, kn_ll b)
+{
+    LLVMTypeRef t = LLVMTypeOf(a), half = kn_type(e, KILN_I32, w);
+    a = LLVMBuildTrunc(e->b, a, half, ""), b = LLVMBuildTrunc(e->b, b, half, "");
+    return LLVMBuildZExt(e->b, op == KN_S_rem ? LLVMBuildURem(e->b, a, b, "") : LLVMBuildUDiv(e->b, a, b, ""), t, "");
+}

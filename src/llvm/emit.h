@@ -18,10 +18,12 @@
  *   scalar.c   scalar operations on one element or a vector of them
  *   flush.c    the same where subnormal numbers are read and made as zeros
  *   divide.c   integer division
+ *   bounds.c   index arithmetic that 31 bits hold
  *   convert.c  conversions
  *   narrow.c   floats of 16 bits and less
  *   maths.c    functions of our own, in place of such calls
  *   call.c     calls into the table: functions of scalars and vectors, routines on whole arrays
+ *   native.c   level 0: vectors wider than the machine's become native ones
  *   quick.c    level 0: what the fast instruction selector does not know becomes what it knows
  *   fast.c     level 0: what it knows
  *   cut.c      level 0: blocks are put in order and cut so that it gets what it knows */
@@ -87,6 +89,7 @@ typedef struct kn_emit {
     kn_ll *function;  /* per entry of the call table: its pointer, once loaded */
     uint32_t n_functions;
     uint8_t *varying;
+    kn_lv *loop_of;   /* per value: the loop whose index it is (bounds.c), or 0 */
     kn_map splats;    /* a scalar and a width -> number of its vector, + 1 */
     KN_VEC(kn_ll) splat;
     uint8_t *slot_loads; /* per slot: loads in the body of the loop in lanes, up to 2 */
@@ -117,12 +120,17 @@ typedef struct kn_emit {
 void kn_emit_fail(kn_emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the first one counts */
 void *kn_emit_new(kn_emit *e, size_t n, size_t size); /* from the arena; fails the emission and gives NULL */
 
-/* ---- quick.c ---- */
-void kn_emit_quick(kn_emit *e); /* of the whole module, once it is emitted */
+/* ---- native.c, quick.c ---- */
+void kn_emit_native(kn_emit *e); /* of the whole module, once it is emitted */
+void kn_emit_quick(kn_emit *e);  /* after that */
 
 /* ---- cut.c, fast.c ---- */
 void kn_emit_cut(kn_emit *e); /* of the whole module, after that */
 bool kn_fast_selects(const kn_emit *e, kn_ll instruction);
+
+/* ---- bounds.c ---- */
+bool kn_bounds_init(kn_emit *e);
+bool kn_divides_in_32_bits(const kn_emit *e, const kn_linst *in); /* lanes of it, with the same results */
 
 /* ---- types.c ---- */
 bool kn_emit_dtype_ok(kiln_dtype d);
@@ -163,6 +171,7 @@ kn_ll kn_hidden(kn_emit *e, kn_ll v); /* where subnormal numbers are flushed: v,
 bool kn_constant_float(kn_ll v, double *out); /* the constant in all lanes */
 kn_ll kn_integer_extremum(kn_emit *e, bool max, bool is_signed, kn_ll a, kn_ll b);
 kn_ll kn_emit_divide(kn_emit *e, kn_sop op, kiln_dtype d, unsigned w, kn_ll a, kn_ll b);
+kn_ll kn_emit_divide_short(kn_emit *e, kn_sop op, unsigned w, kn_ll a, kn_ll b); /* lanes of i64 that 31 bits hold; b > 0 */
 kn_ll kn_widen(kn_emit *e, kiln_dtype d, unsigned w, kn_ll code); /* to f32 */
 kn_ll kn_narrow(kn_emit *e, kiln_dtype d, unsigned w, kn_ll real); /* from f32 */
 kn_ll kn_narrow_from(kn_emit *e, kiln_dtype from, kiln_dtype to, unsigned w, kn_ll a);

@@ -158,6 +158,77 @@ static void body_repeated(kn_emit *e, const kn_lblock *body, state *s, kn_ll lo,
     state_incoming(s, s->v, last, latch);
 }
 
+/* ---- level 0: carries in memory ----
+ *
+ * There the allocator of registers knows one block: what a phi has is kept on the stack, and is copied there once more when it changes. A loop
+ * that carries vectors has room for them instead, and between a load and a store of them stand two trips where that pays. */
+
+static bool is_vector(kn_ll x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x), i1 = LLVMInt1TypeInContext(LLVMGetTypeContext(t));
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind && LLVMGetElementType(t) != i1;
+}
+
+/* Does the loop carry vectors and nothing else, at level 0? */
+static bool carries_vectors(const kn_emit *e, const state *s)
+{
+    bool all = e->m == e->level[0] && s->n > 0 && s->n == s->carries;
+    for (uint32_t i = 0; all && i < s->n; i++) all = is_vector(s->v[i]);
+    return all;
+}
+
+static void store_carries(kn_emit *e, const state *s, const kn_ll *room)
+{
+    for (uint32_t i = 0; i < s->n; i++) LLVMSetAlignment(LLVMBuildStore(e->b, s->v[i], room[i]), e->vector_bytes);
+}
+
+static void load_carries(kn_emit *e, state *s, const kn_ll *room)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        s->v[i] = LLVMBuildLoad2(e->b, LLVMTypeOf(s->v[i]), room[i], "");
+        LLVMSetAlignment(s->v[i], e->vector_bytes);
+    }
+}
+
+/* Trips from a load of the carries to their store: they divide all, of which there are many, and the body is short and without loops. */
+static unsigned trips_in_a_row(const kn_emit *e, const kn_lblock *body, uint64_t trips)
+{
+    enum { ROW = 2, LEAST_TRIPS = 32, MOST_INSTRUCTIONS = 40 };
+    if (trips < LEAST_TRIPS || trips % ROW || kn_lanes_size(e, body) > MOST_INSTRUCTIONS) return 1;
+    for (uint32_t i = 0; i < body->inst.n; i++)
+        if (e->l->inst.v[body->inst.v[i]].region) return 1;
+    return ROW;
+}
+
+/* `trips`: where they are known, else 0; `empty`: there may be none. */
+static void body_in_memory(kn_emit *e, const kn_lblock *body, state *s, kn_ll lo, kn_ll hi, uint64_t trips, bool empty)
+{
+    unsigned row = trips_in_a_row(e, body, trips);
+    kn_ll *room = kn_emit_new(e, s->n, sizeof *room);
+    if (!room) return;
+    for (uint32_t i = 0; i < s->n; i++) {
+        room[i] = kn_entry_room(e, LLVMTypeOf(s->v[i]));
+        LLVMSetAlignment(room[i], e->vector_bytes);
+    }
+    store_carries(e, s, room);
+    kn_bb before = kn_here(e), head = kn_block_new(e), after = kn_block_new(e);
+    if (empty) LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, lo, hi, ""), head, after);
+    else LLVMBuildBr(e->b, head);
+    kn_enter(e, head);
+    kn_ll iv = kn_phi(e, LLVMTypeOf(lo)), next = iv;
+    load_carries(e, s, room);
+    for (unsigned k = 0; k < row; k++) {
+        body_once(e, body, s, next);
+        next = LLVMBuildAdd(e->b, iv, kn_int(e, 64, k + 1), "");
+    }
+    store_carries(e, s, room);
+    kn_incoming(iv, lo, before);
+    kn_incoming(iv, next, kn_here(e));
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, hi, ""), head, after);
+    kn_enter(e, after);
+    load_carries(e, s, room);
+}
+
 uint64_t kn_loop_trips(const kn_emit *e, const kn_lregion *r)
 {
     const kn_linst *inst = e->l->inst.v, *hi = &inst[r->hi];
@@ -192,7 +263,11 @@ static void emit_loop(kn_emit *e, kn_lv v, const kn_linst *in)
     bool known = LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi);
     int64_t first = known ? LLVMConstIntGetSExtValue(lo) : 0, end = known ? LLVMConstIntGetSExtValue(hi) : 0;
     if (known && end > first && (uint64_t)end - (uint64_t)first == 1) body_once(e, body, &s, lo);
-    else if (!known || end > first) body_repeated(e, body, &s, lo, hi, !known && !kn_loop_trips(e, r));
+    else if (!known || end > first) {
+        uint64_t trips = known ? (uint64_t)end - (uint64_t)first : kn_loop_trips(e, r);
+        if (carries_vectors(e, &s)) body_in_memory(e, body, &s, lo, hi, trips, trips == 0);
+        else body_repeated(e, body, &s, lo, hi, trips == 0);
+    }
     slots_from(e, &s, s.v);
     set_values(e, &s, r->results.v, s.v);
 }
@@ -414,7 +489,8 @@ static void emit_sop(kn_emit *e, kn_lv v, const kn_linst *in)
     if (lanes && emit_linear(e, v, in)) return;
     for (int i = 0; i < 3; i++)
         if (operands[i]) x[i] = kn_value_of(e, operands[i], lanes);
-    kn_set(e, v, kn_emit_op(e, in->sop, in->from, in->dtype, lanes ? e->w : 0, x[0], x[1], x[2]), lanes);
+    if (lanes && kn_divides_in_32_bits(e, in)) kn_set(e, v, kn_emit_divide_short(e, in->sop, e->w, x[0], x[1]), true);
+    else kn_set(e, v, kn_emit_op(e, in->sop, in->from, in->dtype, lanes ? e->w : 0, x[0], x[1], x[2]), lanes);
     if (!lanes) keep_parts(e, v, in);
 }
 

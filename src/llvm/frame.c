@@ -134,6 +134,13 @@ static kn_ll room(kn_emit *e, size_t bytes, size_t per)
     return per ? LLVMBuildAdd(e->b, LLVMBuildMul(e->b, kn_entry_size(e), kn_int(e, 64, per), ""), fixed, "") : fixed;
 }
 
+kn_ll kn_frame_parts(kn_emit *e, kn_ll *apart)
+{
+    kn_ll common = room(e, (e->l->scratch_bytes + 63) & ~(size_t)63, e->l->scratch_per);
+    *apart = room(e, e->l->part_bytes, e->l->part_per);
+    return kn_moved(e, e->scratch, LLVMInt8TypeInContext(e->c), common);
+}
+
 void kn_frame_open(kn_emit *e, const kn_taken *t, const kn_aside *a)
 {
     kn_ll frame = LLVMGetParam(e->fn, 0);
@@ -144,9 +151,8 @@ void kn_frame_open(kn_emit *e, const kn_taken *t, const kn_aside *a)
     bool range = LLVMCountParams(e->fn) > 1;
     if (!range) e->call = load(e, frame, KN_FRAME_CALL, pointer(e));
     if (t->part && range) {
-        kn_ll one = room(e, e->l->part_bytes, e->l->part_per), common = room(e, (e->l->scratch_bytes + 63) & ~(size_t)63, e->l->scratch_per);
-        kn_ll at = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, LLVMGetParam(e->fn, 3), one, ""), common, "");
-        e->part = LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->c), e->scratch, &at, 1, "");
+        kn_ll one, first = kn_frame_parts(e, &one);
+        e->part = kn_moved(e, first, LLVMInt8TypeInContext(e->c), LLVMBuildMul(e->b, LLVMGetParam(e->fn, 3), one, ""));
     }
     for (uint32_t i = 0; i < t->values.n; i++) {
         kn_lv v = t->values.v[i];

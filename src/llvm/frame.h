@@ -32,6 +32,7 @@ void kn_frame_use(kn_emit *e, kn_taken *t, kn_lv v);
 void kn_frame_statement(kn_emit *e, kn_taken *t, kn_lv v);
 void kn_frame_block(kn_emit *e, kn_taken *t, const kn_lblock *b);
 
+kn_ll kn_frame_parts(kn_emit *e, kn_ll *apart); /* where the first thread's own scratch is, and how far apart those of all are */
 uint32_t kn_frame_cells(const kn_taken *t);
 kn_ll kn_frame_cell(kn_emit *e, kn_ll frame, uint32_t i);
 void kn_frame_fill(kn_emit *e, const kn_taken *t, kn_ll frame);

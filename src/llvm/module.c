@@ -127,12 +127,20 @@ static void attribute(kn_emit *e, const char *name, const char *value)
     LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, a);
 }
 
+/* Vectors that are kept on the stack are aligned there. LLVM sees too late at level 0 that there will be some. */
+static void align_stack(kn_emit *e)
+{
+    const char *name = "alignstack";
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->c, LLVMGetEnumAttributeKindForName(name, strlen(name)), e->vector_bytes));
+}
+
 void kn_emit_declare(kn_emit *e, const char *name, LLVMTypeRef type)
 {
     e->fn = LLVMAddFunction(e->m, name, type);
     const char *nounwind = "nounwind", *bits = e->vector_bytes == 64 ? "512" : e->vector_bytes == 32 ? "256" : "128";
     unsigned kind = LLVMGetEnumAttributeKindForName(nounwind, strlen(nounwind));
     LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->c, kind, 0));
+    if (e->m == e->level[0]) align_stack(e);
     attribute(e, "prefer-vector-width", bits);
     attribute(e, "min-legal-vector-width", bits);
     attribute(e, "no-builtins", "");
@@ -145,7 +153,7 @@ static bool emit_all(kn_emit *e)
     e->ptr = kn_emit_new(e, l->slots.n, sizeof *e->ptr);
     e->varying = kn_emit_new(e, l->inst.n, 1);
     e->slot_loads = kn_emit_new(e, l->slots.n, 1);
-    if (e->failed) return false;
+    if (e->failed || !kn_bounds_init(e)) return false;
     LLVMTypeRef p = LLVMPointerTypeInContext(e->c, 0), params[] = {p, p, p, p};
     e->m = e->level[e->two_levels ? e->entry_hot : e->o->tier > 0];
     kn_emit_declare(e, "kiln_entry", LLVMFunctionType(LLVMInt32TypeInContext(e->c), params, 4, false));
@@ -154,7 +162,8 @@ static bool emit_all(kn_emit *e)
     kn_emit_epilogue(e);
     if (e->level[0]) {
         e->m = e->level[0];
-        kn_emit_quick(e);
+        kn_emit_native(e);
+        if (!e->failed) kn_emit_quick(e);
         if (!e->failed && e->target != &kn_targets[KN_AARCH64]) kn_emit_cut(e); /* there another selector is the fast one */
     }
     return !e->failed;

@@ -26,7 +26,7 @@ static bool same_region(const kn_lregion *a, const kn_lregion *b)
 static bool same_call(const kn_lcall *a, const kn_lcall *b)
 {
     if (!a || !b) return a == b;
-    bool same = a->call.routine == b->call.routine && a->call.n_ints == b->call.n_ints;
+    bool same = a->call.routine == b->call.routine && a->call.n_ints == b->call.n_ints && !a->parts == !b->parts;
     for (uint32_t i = 0; same && i < a->call.n_ints; i++) same = a->call.ints[i] == b->call.ints[i];
     return same;
 }

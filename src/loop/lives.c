@@ -78,6 +78,7 @@ static void note_all(placer *p, const home *in, uint32_t number, kn_lv statement
     if (i->op == KN_L_SWAP && i->index) note(p, in, number, i->index - 1);
     for (uint32_t k = 0; i->call && k < i->call->call.nout + i->call->call.nin; k++) note(p, in, number, i->call->slots[k]);
     if (i->call && i->call->work) note(p, in, number, i->call->work - 1);
+    if (i->call && i->call->parts) note(p, in, number, i->call->parts - 1);
     for (uint32_t b = 0; i->region && b < i->region->nblocks; b++)
         for (uint32_t k = 0; k < i->region->blocks[b].inst.n; k++) note_all(p, in, number, i->region->blocks[b].inst.v[k]);
 }

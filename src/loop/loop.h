@@ -24,7 +24,8 @@
  * outside of such loops.
  *
  * A routine on whole arrays (prim/routine.h) is called by
- *   call   name, integers, slots written, slots read, and a slot of scratch for its workspace where it needs one. Not in lanes.
+ *   call   name, integers, slots written, slots read, and a slot of scratch for its workspace where it needs one, and one of each
+ *          thread's own where threads may share it. Not in lanes.
  *
  * A program of which one size n is given when it runs (array/size.h) has a slot of kind SIZE, an i64[1] that holds n. Its slots have
  * a * n + b elements, as numbers that stand for them; bounds of loops and indices are values made of n. Lanes whose `block` is 0 have
@@ -82,7 +83,7 @@ typedef struct kn_lregion {
 typedef struct kn_lcall {
     kn_call call; /* its arrays are the types of the slots */
     const uint32_t *slots; /* call.nout written, call.nin read */
-    uint32_t work;         /* slot + 1, or 0 */
+    uint32_t work, parts;  /* slot + 1, or 0; parts: threads may share the work, and each has such scratch of its own (split.c) */
     uint32_t number;       /* of the program's calls: its place in the table */
 } kn_lcall;
 
@@ -138,7 +139,7 @@ typedef struct kn_loops {
     /* counts */
     uint32_t nests, time_loops, copies, exit_copies;
     KN_VEC(kn_lcopy) copied; /* copies and exit_copies, each */
-    uint32_t splits; /* loops that may be split */
+    uint32_t splits; /* loops and calls that may be split */
     uint32_t epilogues; /* products that are stored only as what is made of them */
 } kn_loops;
 

@@ -540,7 +540,7 @@ static kiln_status slot_list(parser *p, slot_vec *list, uint32_t *n)
     return KILN_OK;
 }
 
-/* NAME(1, 2) out0 = in0, in1 work s3 */
+/* NAME(1, 2) out0 = in0, in1 work s3 parts s4 */
 static kiln_status call(parser *p, kn_linst *in)
 {
     kn_lcall *c = KN_NEW(p->arena, kn_lcall);
@@ -552,7 +552,7 @@ static kiln_status call(parser *p, kn_linst *in)
     KILN_TRY(next(p));
     KILN_TRY(expect(p, "("));
     KN_VEC(int64_t) ints = {0};
-    bool done, more, work;
+    bool done, more, work, parts;
     KILN_TRY(accept(p, ")", &done));
     while (!done) {
         int64_t v;
@@ -562,23 +562,23 @@ static kiln_status call(parser *p, kn_linst *in)
         if (!more) KILN_TRY(expect(p, ")"));
         done = !more;
     }
-    c->call.ints = ints.v;
-    c->call.n_ints = ints.n;
+    c->call.ints = ints.v, c->call.n_ints = ints.n;
     slot_vec slots = {0};
     KILN_TRY(slot_list(p, &slots, &c->call.nout));
     KILN_TRY(expect(p, "="));
     KILN_TRY(slot_list(p, &slots, &c->call.nin));
     KILN_TRY(accept(p, "work", &work));
-    if (work) {
-        KILN_TRY(slot(p, &c->work));
-        c->work++;
-    }
+    if (work) KILN_TRY(slot(p, &c->work));
+    c->work += work;
+    KILN_TRY(accept(p, "parts", &parts));
+    if (parts) KILN_TRY(slot(p, &c->parts));
+    c->parts += parts;
+    p->l->splits += parts;
     kn_call_array *a = KN_NEWN(p->arena, kn_call_array, slots.n);
     KILN_TRY_MEM(p->ctx, a);
     for (uint32_t i = 0; i < slots.n; i++) a[i] = (kn_call_array){p->l->slots.v[slots.v[i]].dtype, p->l->slots.v[slots.v[i]].elements};
     c->call.arrays = a;
-    c->slots = slots.v;
-    c->number = p->l->calls.n;
+    c->slots = slots.v, c->number = p->l->calls.n;
     KILN_TRY_MEM(p->ctx, kn_push(p->arena, &p->l->calls, c));
     return KILN_OK;
 }
@@ -687,7 +687,7 @@ static kiln_status each(parser *p, uint64_t most, size_t *out)
 static kiln_status slot_line(parser *p)
 {
     static const char *const kinds[] = {"input", "output", "constant", "scratch", "size"};
-    static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "point", "tick", "call", "work", "at", "yield"};
+    static const char *const reserved[] = {"loop", "lanes", "while", "if", "swap", "copy", "point", "tick", "call", "work", "parts", "at", "yield"};
     kn_slot s = {.kind = KN_SLOT_INPUT};
     if (p->t.kind != WORD) return unexpected(p, "the name of a slot");
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

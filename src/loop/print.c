@@ -215,6 +215,7 @@ static void call(printer *p, const kn_lcall *c)
     kn_text_add(&p->t, " = ");
     names(p, c->slots + c->call.nout, c->call.nin);
     if (c->work) kn_text_printf(&p->t, " work %s", slot_name(p, c->work - 1));
+    if (c->parts) kn_text_printf(&p->t, " parts %s", slot_name(p, c->parts - 1));
 }
 
 static void place(printer *p, const kn_linst *in)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which loops are split over threads.
+/* Which loops and calls are split over threads.
  *
  * Does:   marks loops (region.cost) whose iterations are independent and whose work pays for waking a thread; of a reduction in lanes
  *         that is long enough, makes such a loop over its blocks, whose results are then combined in their order; a loop of few
- *         iterations that holds nothing but a second one becomes one loop with it.
+ *         iterations that holds nothing but a second one becomes one loop with it. A call of a routine whose work threads can share gets
+ *         workspace of each thread's own.
  * Needs:  finished loops.   Leaves: the same program; every element is computed by the same operations in the same order.
  * Cost:   linear in instructions for each level of loops; programs without a heavy loop are only weighed.
  *
@@ -657,6 +658,34 @@ static bool split_lanes(splitter *s, kn_lblock *out, kn_lv v, double cost)
     return true;
 }
 
+/* ---- calls of routines ---- */
+
+/* What threads would share at one time of the call. */
+static kn_call_share share_of(const kn_lcall *c)
+{
+    kn_call_share share = {0};
+    if (c->call.routine->share) c->call.routine->share(&c->call, &share);
+    return share;
+}
+
+/* The routine makes pieces by itself: it is given workspace of each thread's own, and keeps what all of them use. */
+static void split_call(splitter *s, kn_lv v)
+{
+    const kn_lcall *old = inst(s, v)->call;
+    kn_call_share share = share_of(old);
+    if (share.cost < s->least || share.own_bytes > INT64_MAX) return;
+    kn_lcall *c = kn_arena_copy(s->l->arena, old, sizeof *old);
+    s->nomem = !c;
+    if (!c) return;
+    kn_slot parts = {.kind = KN_SLOT_SCRATCH, .dtype = KILN_U8, .elements = (int64_t)share.own_bytes, .part = true};
+    if (!kn_push(s->l->arena, &s->l->slots, parts)) s->nomem = true; /* placed with all others: lives.c */
+    c->parts = s->l->slots.n;
+    if (c->work) s->l->slots.v[c->work - 1].elements = (int64_t)share.work_bytes;
+    if (share.work_bytes == 0) c->work = 0;
+    s->l->inst.v[v].call = s->l->calls.v[c->number] = c;
+    s->l->splits++;
+}
+
 /* ---- blocks ---- */
 
 /* Instruction i of the block becomes those of `with`. */
@@ -696,6 +725,8 @@ static void walk(splitter *s, kn_lblock *b, const kn_around *up)
             }
         } else if (in->op == KN_L_WHILE || in->op == KN_L_IF) {
             for (uint32_t k = 0; k < r->nblocks; k++) walk(s, &r->blocks[k], up);
+        } else if (in->op == KN_L_CALL) {
+            split_call(s, b->inst.v[i]);
         }
     }
 }
@@ -705,6 +736,7 @@ static bool any_heavy(const splitter *s, const kn_lblock *b)
     for (uint32_t i = 0; i < b->inst.n; i++) {
         const kn_linst *in = inst(s, b->inst.v[i]);
         if ((in->op == KN_L_LOOP || in->op == KN_L_LANES) && cost_of(s, in, 0, NULL) >= s->least) return true;
+        if (in->op == KN_L_CALL && share_of(in->call).cost >= s->least) return true;
         for (uint32_t k = 0; in->region && k < in->region->nblocks && (in->op == KN_L_WHILE || in->op == KN_L_IF); k++)
             if (any_heavy(s, &in->region->blocks[k])) return true;
     }

@@ -150,6 +150,21 @@ static bool share_scratch(const kn_slot *a, const kn_slot *b)
     return high->offset - low->offset < (size_t)low->elements * kiln_dtype_bytes(low->dtype);
 }
 
+/* Workspace of a call, shared or of each thread: of `bytes` at least. */
+static kiln_status workspace(verifier *v, kn_lv at, const kn_lcall *c, uint32_t slot, bool part, size_t bytes)
+{
+    size_t room = 0;
+    for (uint32_t i = 0; i < c->call.nout + c->call.nin; i++) CHECK(v, at, slot != c->slots[i] + 1, "the workspace is an array of the call");
+    if (slot) {
+        CHECK(v, at, slot <= v->l->slots.n && v->l->slots.v[slot - 1].kind == KN_SLOT_SCRATCH, "the workspace is no scratch");
+        const kn_slot *s = &v->l->slots.v[slot - 1];
+        CHECK(v, at, s->part == part, part ? "what each thread needs is not its own" : "memory of a thread's own outside of loops that are split");
+        CHECK(v, at, kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &room), "a workspace of %" PRId64 " elements", s->elements);
+    }
+    CHECK(v, at, room >= bytes, "a workspace of %zu bytes where %zu are needed", room, bytes);
+    return KILN_OK;
+}
+
 /* The call's k-th array, or its workspace behind them. */
 static const kn_slot *call_slot(const verifier *v, const kn_lcall *c, uint32_t k)
 {
@@ -177,17 +192,15 @@ static kiln_status call(verifier *v, kn_lv at, const kn_linst *in)
         CHECK(v, at, s->dtype == c->call.arrays[i].dtype && s->elements == c->call.arrays[i].elements, "array %u is not of its slot's type", i);
         CHECK(v, at, i >= c->call.nout || may_be_written(s), "a constant is written");
         for (uint32_t k = 0; k < i && k < c->call.nout; k++) CHECK(v, at, c->slots[k] != c->slots[i], "result %u is used twice", k);
-        CHECK(v, at, c->work != c->slots[i] + 1, "the workspace is an array of the call");
     }
     CHECK(v, at, c->number < v->l->calls.n && v->l->calls.v[c->number] == c, "number %u is not its own", c->number);
-    size_t bytes, room = 0;
+    kn_call_share share = {0};
+    size_t bytes;
     KILN_TRY(call_fits(v, at, c, &bytes));
-    if (c->work) {
-        CHECK(v, at, c->work <= v->l->slots.n && v->l->slots.v[c->work - 1].kind == KN_SLOT_SCRATCH, "the workspace is no scratch");
-        const kn_slot *s = &v->l->slots.v[c->work - 1];
-        CHECK(v, at, kn_mul_size((size_t)s->elements, kiln_dtype_bytes(s->dtype), &room), "a workspace of %" PRId64 " elements", s->elements);
-    }
-    CHECK(v, at, room >= bytes, "a workspace of %zu bytes where %zu are needed", room, bytes);
+    CHECK(v, at, !c->parts || c->call.routine->share, "%s is not shared by threads", c->call.routine->name);
+    if (c->parts) c->call.routine->share(&c->call, &share);
+    KILN_TRY(workspace(v, at, c, c->work, false, c->parts ? share.work_bytes : bytes));
+    KILN_TRY(workspace(v, at, c, c->parts, true, share.own_bytes));
     for (uint32_t i = 0; i < n + (c->work != 0); i++)
         for (uint32_t k = 0; k < i && (k < c->call.nout || i == n); k++)
             CHECK(v, at, !share_scratch(call_slot(v, c, k), call_slot(v, c, i)), "arrays %u and %u share scratch", k, i);

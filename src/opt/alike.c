@@ -174,15 +174,6 @@ static kiln_status number(both *v, numbered *n, int k, bool cond, kn_atom *out)
     return status;
 }
 
-static void any_effect(void *ud, const kn_jaxpr *j)
-{
-    bool *any = ud;
-    for (uint32_t k = 0; k < j->neqns && !*any; k++) {
-        *any = j->eqns[k].prim->flags & KN_EFFECT;
-        kn_eqn_bodies(&j->eqns[k], any_effect, ud);
-    }
-}
-
 /* Some carry of the second loop begins as each of the first does: what tells most loops apart at once. */
 static bool begin_alike(const both *v)
 {
@@ -198,11 +189,9 @@ static kiln_status contains(both *v, bool *does)
 {
     static const char *const counted = "lanes";
     kn_arena *scratch = &v->pm->scratch;
-    bool effect = false;
     for (int k = 0; k < 2; k++) v->w[k] = kn_while_of(v->e[k]);
     *does = begin_alike(v) && kn_param_equal(kn_param_of(v->e[0], counted), kn_param_of(v->e[1], counted));
-    if (*does) kn_eqn_bodies(v->e[0], any_effect, &effect);
-    *does = *does && !effect;
+    *does = *does && !kn_eqn_has_effect(v->e[0]);
     if (!*does) return KILN_OK;
     v->n = v->w[0].ncarry + v->w[1].ncarry;
     kn_atom *next = KN_NEWN(scratch, kn_atom, v->n), more[2];
@@ -235,9 +224,7 @@ static kiln_status find_late(kn_pm *pm, const kn_jaxpr *j, uint32_t first, uint3
         late[k] = false;
         for (uint32_t i = 0; i < e->nin; i++) late[k] = late[k] || (!kn_is_literal(e->in[i]) && made[e->in[i]]);
         for (uint32_t i = 0; i < e->nout; i++) made[e->out[i]] = late[k];
-        bool effect = e->prim->flags & KN_EFFECT;
-        if (late[k]) kn_eqn_bodies(e, any_effect, &effect);
-        *can_go = *can_go && !(late[k] && (k == second || effect));
+        *can_go = *can_go && !(late[k] && (k == second || kn_eqn_has_effect(e)));
     }
     return KILN_OK;
 }

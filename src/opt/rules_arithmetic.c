@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of arithmetic: neutral and absorbing operands, functions of functions. Signs of zero decide most of them: x + 0.0 is not x
  * where x is -0.0, x * 0.0 is not 0.0 where x is -1.0 or infinite, -(x - y) is not y - x where x equals y. Sign and payload of a
- * NaN that is computed are free (numerics 10), so that -(-x), x * 1.0 and the like may hand a NaN on. pow(x, 2) is not x * x: the
- * last bit differs for 2 arguments in 100. */
+ * NaN that is computed are free (numerics 10), so that -(-x), x * 1.0 and the like may hand a NaN on. pow is x and
+ * x * x for the exponents 1 and 2 by its definition (rt/maths/pow_ends.h), but no product for 3, which rounds twice. */
 #include "opt/rules.h"
 
 #include <math.h>
@@ -87,6 +87,20 @@ static kn_fix divide(kn_simp *s, kn_eqn *e, const kn_rule *row)
     if (power < least || power > -least) return KN_NO;
     kn_atom in[2] = {e->in[0], kn_literal_of(s, d, (kn_scalar){.f = 1 / c.f})};
     return s->status == KILN_OK ? kn_become(s, e, &kn_prim_mul, kn_params_of(s, &kn_prim_mul, NULL, 0), in, 2) : KN_NO;
+}
+
+/* The exponent may be an integer, which is converted to the base's type. */
+static kn_fix square(kn_simp *s, kn_eqn *e, const kn_rule *row)
+{
+    (void)row;
+    kn_scalar y;
+    kiln_dtype by = kn_atype(s, e->in[1]).dtype;
+    if (!kn_known(s, e->in[1], &y) || !kiln_type_equal(kn_atype(s, e->in[0]), kn_etype(s, e))) return KN_NO;
+    double exponent = kiln_dtype_kind(by) == 'f' ? y.f : kiln_dtype_kind(by) == 'i' ? (double)y.i : (double)y.u;
+    if (exponent == 1) return kn_give(s, e, e->in[0]);
+    if (exponent != 2) return KN_NO;
+    kn_atom in[2] = {e->in[0], e->in[0]};
+    return kn_become(s, e, &kn_prim_mul, kn_params_of(s, &kn_prim_mul, NULL, 0), in, 2);
 }
 
 static kn_fix rename_add(kn_simp *s, kn_eqn *e, const kn_rule *row)
@@ -204,6 +218,7 @@ const kn_rule kn_arithmetic_rules[] = {
     M(div, "f", negate, X, MINUS_ONE, "x / -1 = -x"),
     F(div, "f", divide, "x / 2^k = x * 2^-k"),
     F(div, "f", both_negated, "-x / -y = x / y"),
+    {.text = "pow(x, 1) = x, pow(x, 2) = x * x", .prim = &kn_prim_pow, .try = square, .kinds = "f"},
     R(rem, "iu", ANY, ONE, ZERO, "x rem 1 = 0, integers"),
     R(min, "biuf", X, X, X, "min(x, x) = x"),
     R(max, "biuf", X, X, X, "max(x, x) = x"),

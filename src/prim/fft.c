@@ -55,21 +55,25 @@ static kiln_status type_fft(kn_typing *t)
 /* ---- the routine: type, dimensions, lengths.., batch ---- */
 
 enum { MOST_DIMS = 3 };
+/* Lines of so many numbers, or fewer than FEW of them, whose numbers follow each other are not transformed side by side; small transforms go
+ * through a dimension together, as many as have GROUP numbers. */
+enum { LONG_LINE = 1 << 13, FEW_LINES = 3, GROUP = 1 << 16 };
+
 typedef struct fft {
     int64_t type, lengths[MOST_DIMS], batch, total, per_in, per_out; /* numbers of one transform: in full, given, made */
     int64_t dims[MOST_DIMS], spectrum; /* of the spectrum, half of it for real numbers, and their product */
+    int64_t together, lanes[MOST_DIMS]; /* transforms that go through a dimension at a time; lines side by side */
     uint32_t n;
     kiln_dtype part;
     const kn_fft *plan[MOST_DIMS]; /* NULL: nothing to do along the dimension */
     const kn_real_fft *real;       /* along the last one */
     kn_fft_transfers transfers;
-    bool between;               /* the workspace begins with the spectrum, which does not fit into the result */
-    size_t line, line_im, room; /* where they stand in it */
+    size_t between;            /* bytes that the workspace begins with: spectra, where they do not fit into the result */
+    size_t line_im, room, own; /* behind it, of each thread: where they stand behind the first line, bytes of all */
 } fft;
 
-/* Where a transform works. */
+/* Where a thread works. */
 typedef struct place {
-    kn_parts spectrum;         /* between dimensions: workspace, or the result itself */
     double *line_re, *line_im; /* lines side by side */
     double *room;
 } place;
@@ -85,13 +89,24 @@ typedef struct lines {
     int64_t at[KN_FFT_LANES], n, lanes, step, length;
 } lines;
 
+/* All lines along a dimension. */
+typedef struct pass {
+    const fft *s;
+    const kn_crew *crew;
+    uint32_t d;
+    int64_t all;
+    stretch from, to;
+    double scale;
+} pass;
+
 static bool is_real(int64_t type) { return type == RFFT || type == IRFFT; }
 
-/* Lines k, k + 1, .. along dimension d of an array of these dimensions. */
-static lines lines_of(const int64_t *dims, uint32_t n, uint32_t d, int64_t all, int64_t k)
+/* Lines k, k + 1, .. of a pass, in an array of these dimensions. */
+static lines lines_of(const pass *p, const int64_t *dims, int64_t k)
 {
-    lines v = {.n = all - k < KN_FFT_LANES ? all - k : KN_FFT_LANES, .lanes = all > 1 ? KN_FFT_LANES : 1, .step = 1, .length = dims[d]};
-    for (uint32_t i = d + 1; i < n; i++) v.step *= dims[i];
+    int64_t lanes = p->s->lanes[p->d];
+    lines v = {.n = p->all - k < lanes ? p->all - k : lanes, .lanes = lanes, .step = 1, .length = dims[p->d]};
+    for (uint32_t i = p->d + 1; i < p->s->n; i++) v.step *= dims[i];
     for (int64_t l = 0; l < v.n; l++) v.at[l] = (k + l) / v.step * v.step * v.length + (k + l) % v.step;
     return v;
 }
@@ -146,67 +161,120 @@ static void spread_real(const fft *s, stretch to, const lines *v, double scale, 
 
 /* ---- transforms along one dimension ---- */
 
-static void along(const fft *s, const place *p, uint32_t d, stretch from, stretch to, double scale)
+static void along(const pass *p, const place *at, int64_t k)
 {
-    int64_t all = s->spectrum / s->dims[d];
-    for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
-        lines v = lines_of(s->dims, s->n, d, all, k);
-        gather(s, from, &v, 2, v.length, p->line_re, p->line_im);
-        if (s->plan[d]) kn_fft_run(s->plan[d], p->line_re, p->line_im, v.lanes, p->room);
-        spread(s, to, &v, 2, v.length, scale, p->line_re, p->line_im);
-    }
+    const fft *s = p->s;
+    lines v = lines_of(p, s->dims, k);
+    gather(s, p->from, &v, 2, v.length, at->line_re, at->line_im);
+    if (s->plan[p->d]) kn_fft_run(s->plan[p->d], at->line_re, at->line_im, v.lanes, at->room);
+    spread(s, p->to, &v, 2, v.length, p->scale, at->line_re, at->line_im);
 }
 
 /* Real numbers along the last dimension to the spectrum, or the other way. */
-static void along_real(const fft *s, const place *p, stretch from, stretch to, double scale)
+static void along_real(const pass *p, const place *at, int64_t k)
 {
-    uint32_t d = s->n - 1;
-    int64_t all = s->spectrum / s->dims[d];
-    for (int64_t k = 0; k < all; k += KN_FFT_LANES) {
-        lines half = lines_of(s->dims, s->n, d, all, k), whole = lines_of(s->lengths, s->n, d, all, k);
-        if (s->type == IRFFT) gather(s, from, &half, 2, half.length, p->line_re, p->line_im);
-        else gather_real(s, from, &whole, p->line_re, p->line_im);
-        kn_real_fft_run(s->real, p->line_re, p->line_im, half.lanes, p->room);
-        if (s->type == RFFT) spread(s, to, &half, 2, half.length, scale, p->line_re, p->line_im);
-        else spread_real(s, to, &whole, scale, p->line_re, p->line_im);
+    const fft *s = p->s;
+    lines half = lines_of(p, s->dims, k), whole = lines_of(p, s->lengths, k);
+    if (s->type == IRFFT) gather(s, p->from, &half, 2, half.length, at->line_re, at->line_im);
+    else gather_real(s, p->from, &whole, at->line_re, at->line_im);
+    kn_real_fft_run(s->real, at->line_re, at->line_im, half.lanes, at->room);
+    if (s->type == RFFT) spread(s, p->to, &half, 2, half.length, p->scale, at->line_re, at->line_im);
+    else spread_real(s, p->to, &whole, p->scale, at->line_re, at->line_im);
+}
+
+static bool real_along(const fft *s, uint32_t d) { return is_real(s->type) && d + 1 == s->n; }
+
+/* Groups lo..hi of lines side by side. */
+static void some_lines(void *const *frame, int64_t lo, int64_t hi, int64_t part)
+{
+    const pass *p = frame[0];
+    const fft *s = p->s;
+    char *own = p->crew->own + (size_t)part * p->crew->apart;
+    place at = {(double *)(void *)own, (double *)(void *)(own + s->line_im), (double *)(void *)(own + s->room)};
+    for (int64_t k = lo * s->lanes[p->d]; k < p->all && k < hi * s->lanes[p->d]; k += s->lanes[p->d]) {
+        if (real_along(s, p->d)) along_real(p, &at, k);
+        else along(p, &at, k);
     }
 }
 
-/* No dimension: of one number, itself. */
-static void copy(stretch from, stretch to)
+/* Of `count` transforms along dimension d: groups of lines, and what one of them costs. */
+static int64_t groups_of(const fft *s, uint32_t d, int64_t count)
 {
-    double re, im = 0;
-    kn_parts_load(from.a, from.first, &re, &im);
-    kn_parts_store(to.a, to.first, re, im);
+    return (count * (s->spectrum / s->dims[d]) + s->lanes[d] - 1) / s->lanes[d];
 }
 
-/* One transform, a dimension at a time: reals first on the way there, last on the way back. */
-static void one(const fft *s, const place *p, stretch from, stretch to)
+static int64_t group_cost(const fft *s, uint32_t d)
+{
+    const double move = 4; /* a number, to a line and back */
+    double line = real_along(s, d) ? kn_real_fft_cost(s->lengths[d]) : kn_fft_cost(s->lengths[d]);
+    return (int64_t)((line + move * (double)s->dims[d]) * (double)s->lanes[d]) + 1;
+}
+
+/* No dimension: of one number, itself. */
+static void copy(stretch from, stretch to, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        double re, im = 0;
+        kn_parts_load(from.a, from.first + k, &re, &im);
+        kn_parts_store(to.a, to.first + k, re, im);
+    }
+}
+
+/* `count` transforms, a dimension at a time: reals first on the way there, last on the way back. */
+static void some(const fft *s, const kn_crew *crew, int64_t count, stretch from, stretch between, stretch to)
 {
     double scale = s->type == IFFT || s->type == IRFFT ? (double)s->total : 1;
-    stretch between = {&p->spectrum, p->spectrum.data == to.a->data ? to.first : 0};
-    if (s->n == 0) copy(from, to);
+    if (s->n == 0) copy(from, to, count);
     for (uint32_t k = 0; k < s->n; k++) {
-        bool last = k + 1 == s->n, real = is_real(s->type) && (s->type == RFFT ? k == 0 : last);
-        stretch into = last ? to : between;
-        if (real) along_real(s, p, from, into, last ? scale : 1);
-        else along(s, p, s->type == IRFFT ? s->n - 2 - k : s->n - 1 - k, from, into, last ? scale : 1);
+        bool last = k + 1 == s->n;
+        uint32_t d = s->type == IRFFT ? (last ? s->n - 1 : s->n - 2 - k) : s->n - 1 - k;
+        pass p = {s, crew, d, count * (s->spectrum / s->dims[d]), from, last ? to : between, last ? scale : 1};
+        kn_crew_run(crew, some_lines, (void *[]){&p}, 0, groups_of(s, d, count), group_cost(s, d));
         from = between;
+    }
+}
+
+static void run_shared_fft(const void *self, void *const *arrays, void *work, const kn_crew *crew)
+{
+    const fft *s = self;
+    kn_parts y = {s->part, s->type != IRFFT, arrays[0]}, x = {s->part, s->type != RFFT, arrays[1]}, spectra = {KILN_F64, true, work};
+    for (int64_t b = 0; b < s->batch; b += s->together) {
+        stretch from = {&x, b * s->per_in}, to = {&y, b * s->per_out};
+        some(s, crew, s->batch - b < s->together ? s->batch - b : s->together, from, s->between ? (stretch){&spectra, 0} : to, to);
     }
 }
 
 static void run_fft(const void *self, void *const *arrays, void *work)
 {
-    const fft *s = self;
-    char *bytes = work;
-    kn_parts y = {s->part, s->type != IRFFT, arrays[0]}, x = {s->part, s->type != RFFT, arrays[1]};
-    place p = {s->between ? (kn_parts){KILN_F64, true, bytes} : y, (double *)(void *)(bytes + s->line), (double *)(void *)(bytes + s->line_im),
-               (double *)(void *)(bytes + s->room)};
-    for (int64_t b = 0; b < s->batch; b++) one(s, &p, (stretch){&x, b * s->per_in}, (stretch){&y, b * s->per_out});
+    run_shared_fft(self, arrays, work, &(kn_crew){.own = (char *)work + ((const fft *)self)->between});
+}
+
+/* Lines side by side: one of its own has the bits that it has among others. */
+static int64_t lanes_of(const fft *s, uint32_t d)
+{
+    int64_t n = s->together * (s->spectrum / s->dims[d]);
+    bool in_a_row = d + 1 == s->n; /* their numbers */
+    return n == 1 || (in_a_row && (n < FEW_LINES || s->dims[d] >= LONG_LINE)) ? 1 : KN_FFT_LANES;
+}
+
+/* A thread's own workspace. */
+static bool place_lines(fft *s)
+{
+    int64_t longest = 1, most = 1;
+    for (uint32_t d = 0; d < s->n; d++) {
+        int64_t length = s->lengths[d] + 1; /* a half spectrum of 2 numbers has as many */
+        int64_t room = real_along(s, d) ? kn_real_fft_room(s->lengths[d]) : kn_fft_room(s->lengths[d]);
+        s->lanes[d] = lanes_of(s, d);
+        if (length * s->lanes[d] > longest) longest = length * s->lanes[d];
+        if (room * s->lanes[d] > most) most = room * s->lanes[d];
+    }
+    size_t first;
+    return kn_call_room(&s->own, longest, sizeof(double), &first) && kn_call_room(&s->own, longest, sizeof(double), &s->line_im) &&
+           kn_call_room(&s->own, most, sizeof(double), &s->room);
 }
 
 /* Fills sizes and places of the workspace; false where the call does not fit. */
-static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
+static bool read_fft(const kn_call *c, fft *s)
 {
     uint32_t n = c->n_ints >= 3 ? c->n_ints - 3 : MOST_DIMS + 1;
     if (n > MOST_DIMS || c->ints[1] != (int64_t)n || c->ints[0] < FFT || c->ints[0] > IRFFT) return false;
@@ -224,26 +292,20 @@ static bool read_fft(const kn_call *c, fft *s, size_t *work_bytes)
     s->per_out = s->type == IRFFT ? s->total : s->spectrum;
     int64_t ins = kn_call_product((int64_t[]){s->batch, s->per_in}, 2), outs = kn_call_product((int64_t[]){s->batch, s->per_out}, 2);
     if (ins < 0 || outs < 0 || !kn_parts_fit(c, 0, s->part, s->type != IRFFT, outs) || !kn_parts_fit(c, 1, s->part, s->type != RFFT, ins)) return false;
-    *work_bytes = 0;
     if (outs == 0) s->batch = 0;
     if (s->batch == 0) return true;
-    int64_t longest = 1, room = 1;
-    for (uint32_t d = 0; d < n; d++) {
-        bool real = is_real(s->type) && d + 1 == n;
-        int64_t r = real ? kn_real_fft_room(s->lengths[d]) : kn_fft_room(s->lengths[d]);
-        if (s->lengths[d] >= longest) longest = s->lengths[d] + 1; /* a half spectrum of 2 numbers has as many */
-        if (r > room) room = r;
-    }
-    s->between = n > 1 && (s->part == KILN_F32 || s->type == IRFFT);
-    size_t first, lanes = KN_FFT_LANES * sizeof(double);
-    return kn_call_room(work_bytes, s->between ? s->spectrum : 0, 2 * sizeof(double), &first) && kn_call_room(work_bytes, longest, lanes, &s->line) &&
-           kn_call_room(work_bytes, longest, lanes, &s->line_im) && kn_call_room(work_bytes, room, lanes, &s->room);
+    s->together = n > 1 ? GROUP / s->spectrum : s->batch;
+    if (s->together < 1) s->together = 1;
+    if (s->together > s->batch) s->together = s->batch;
+    size_t first;
+    bool in_result = n <= 1 || (s->part == KILN_F64 && s->type != IRFFT);
+    return (in_result || kn_call_room(&s->between, s->together * s->spectrum, 2 * sizeof(double), &first)) && place_lines(s);
 }
 
 static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes)
 {
     fft s;
-    KN_CALL_CHECK(ctx, c, c->nout == 1 && c->nin == 1 && read_fft(c, &s, work_bytes));
+    KN_CALL_CHECK(ctx, c, c->nout == 1 && c->nin == 1 && read_fft(c, &s) && kn_add_size(s.between, s.own, work_bytes));
     if (!arena) return KILN_OK;
     fft *own = kn_arena_copy(arena, &s, sizeof s);
     KILN_TRY_MEM(ctx, own);
@@ -262,8 +324,21 @@ static kiln_status bind_fft(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, co
     return KILN_OK;
 }
 
+static void share_fft(const kn_call *c, kn_call_share *out)
+{
+    fft s;
+    *out = (kn_call_share){0};
+    if (!read_fft(c, &s) || s.batch == 0) return;
+    *out = (kn_call_share){.work_bytes = s.between, .own_bytes = s.own};
+    for (uint32_t d = 0; d < s.n; d++) {
+        int64_t groups = groups_of(&s, d, s.together);
+        double cost = groups > 1 ? (double)groups * (double)group_cost(&s, d) : 0;
+        if (cost > out->cost) out->cost = cost;
+    }
+}
+
 extern const kn_routine kn_routine_fft;
-const kn_routine kn_routine_fft = {"fft", bind_fft, run_fft};
+const kn_routine kn_routine_fft = {"fft", bind_fft, run_fft, share_fft, run_shared_fft};
 
 static kiln_status call_fft(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {

@@ -522,9 +522,9 @@ static void run_lapack(const void *self, void *const *arrays, void *workspace_by
 }
 
 #define ROUTINES(X) X(gees) X(geev) X(gehrd) X(geqp3) X(geqrf) X(gesdd) X(gesvd) X(getrf) X(gtsv) X(orgqr) X(ormqr) X(potrf) X(syevd) X(sytrd)
-#define DEFINE(name)                                                                               \
-    extern const kn_routine kn_routine_lapack_##name;                                              \
-    const kn_routine kn_routine_lapack_##name = {"lapack_" #name, bind_lapack, run_lapack};
+#define DEFINE(call)                                                                               \
+    extern const kn_routine kn_routine_lapack_##call;                                              \
+    const kn_routine kn_routine_lapack_##call = {.name = "lapack_" #call, .bind = bind_lapack, .run = run_lapack};
 ROUTINES(DEFINE)
 
 static const kn_routine *own_routine(const char *name)

@@ -100,7 +100,7 @@ static void run_cholesky(const void *self, void *const *arrays, void *work)
 }
 
 extern const kn_routine kn_routine_cholesky;
-const kn_routine kn_routine_cholesky = {"cholesky", bind_cholesky, run_cholesky};
+const kn_routine kn_routine_cholesky = {.name = "cholesky", .bind = bind_cholesky, .run = run_cholesky};
 
 static kiln_status call_cholesky(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {
@@ -235,7 +235,7 @@ static void run_solve(const void *self, void *const *arrays, void *work)
 }
 
 extern const kn_routine kn_routine_triangular_solve;
-const kn_routine kn_routine_triangular_solve = {"triangular_solve", bind_solve, run_solve};
+const kn_routine kn_routine_triangular_solve = {.name = "triangular_solve", .bind = bind_solve, .run = run_solve};
 
 static kiln_status call_solve(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {

@@ -10,6 +10,7 @@
 #define KN_PRIM_ROUTINE_H
 
 #include "ir/prim.h"
+#include "rt/math_table.h"
 
 typedef struct kn_call_array {
     kiln_dtype dtype;
@@ -24,6 +25,12 @@ struct kn_call {
     uint32_t nout, nin;
 };
 
+/* Of a call whose work threads share. */
+typedef struct kn_call_share {
+    size_t work_bytes, own_bytes; /* workspace of all together, and of each */
+    double cost;                  /* of the most that they share at one time, as of a loop (loop/split.c); 0: nothing */
+} kn_call_share;
+
 struct kn_routine {
     const char *name;
     /* Is the call one that the routine can make? Says how many bytes of workspace each run needs (aligned to 64, contents of no
@@ -32,6 +39,9 @@ struct kn_routine {
     kiln_status (*bind)(kiln_ctx *ctx, kn_arena *arena, const kn_call *c, const void **self, size_t *work_bytes);
     /* Writes every element of every result. Results overlap no operand and no other result. */
     void (*run)(const void *self, void *const *arrays, void *work);
+    /* Where threads may share the work, else NULL: what `run_shared` needs, of a call that fits. It gives the bits of `run`. */
+    void (*share)(const kn_call *c, kn_call_share *out);
+    void (*run_shared)(const void *self, void *const *arrays, void *work, const kn_crew *crew);
 };
 
 /* The sorted table. */
@@ -45,6 +55,12 @@ kiln_status kn_eval_call(kn_eval *ev, const kn_jaxpr *j, const kn_eqn *e, kiln_a
 
 /* ---- for routines ---- */
 
+/* Iterations lo..hi, by those that come. */
+static inline void kn_crew_run(const kn_crew *w, kn_range range, void *const *frame, int64_t lo, int64_t hi, int64_t cost)
+{
+    if (w->table) w->table->split(w->table, w->call, range, frame, lo, hi, 1, cost);
+    else range(frame, lo, hi, 0);
+}
 /* A copy of `ints` for a call. */
 kiln_status kn_call_ints(kiln_ctx *ctx, kn_arena *arena, kn_call *c, const int64_t *ints, uint32_t n);
 /* Of binding: */

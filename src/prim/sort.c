@@ -154,7 +154,7 @@ static void run_sort(const void *self, void *const *arrays, void *work)
 }
 
 extern const kn_routine kn_routine_sort;
-const kn_routine kn_routine_sort = {"sort", bind_sort, run_sort};
+const kn_routine kn_routine_sort = {.name = "sort", .bind = bind_sort, .run = run_sort};
 
 static kiln_status call_sort(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {
@@ -409,7 +409,7 @@ static void run_top_k(const void *self, void *const *arrays, void *work)
 }
 
 extern const kn_routine kn_routine_top_k;
-const kn_routine kn_routine_top_k = {"top_k", bind_top_k, run_top_k};
+const kn_routine kn_routine_top_k = {.name = "top_k", .bind = bind_top_k, .run = run_top_k};
 
 static kiln_status call_top_k(kiln_ctx *ctx, kn_arena *arena, const kn_jaxpr *j, const kn_eqn *e, kn_call *c)
 {

@@ -22,6 +22,7 @@ typedef struct kn_fft kn_fft;
 /* A plan for length n >= 1 in the arena; `sign` is -1 (forward) or +1 (backward, not scaled). Plans are only read. */
 kiln_status kn_fft_new(kiln_ctx *ctx, kn_arena *arena, int64_t n, int sign, const kn_fft **out);
 int64_t kn_fft_room(int64_t n); /* doubles of workspace per lane that a run needs */
+double kn_fft_cost(int64_t n);  /* of one lane, as of a loop (loop/split.c) */
 void kn_fft_run(const kn_fft *f, double *re, double *im, int64_t lanes, double *room); /* in place */
 
 /* Lines of an array, of pairs of f64 (`wide`) or f32: complex numbers, or reals two by two. */
@@ -43,6 +44,7 @@ kn_fft_transfers kn_fft_transfers_here(void); /* those for this processor: the s
 typedef struct kn_real_fft kn_real_fft;
 kiln_status kn_real_fft_new(kiln_ctx *ctx, kn_arena *arena, int64_t n, int sign, const kn_real_fft **out);
 int64_t kn_real_fft_room(int64_t n);
+double kn_real_fft_cost(int64_t n);
 /* Where real number k of a line stands: part of the complex number, among re or im. */
 bool kn_real_fft_packed(int64_t n); /* k / 2, even ones in re, odd ones in im; otherwise k in re, and im is zero */
 /* Forward: numbers so packed become the spectrum; backward: the other way. re and im hold n/2 + 1 numbers a lane at least, n for odd n. */

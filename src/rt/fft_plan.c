@@ -163,6 +163,16 @@ int64_t kn_fft_room(int64_t n)
     return 2 * m + kn_fft_room(m);
 }
 
+double kn_fft_cost(int64_t n)
+{
+    int64_t factor[KN_FFT_FACTORS];
+    uint32_t passes = n > 1 ? factorise(n, factor) : 0;
+    if (n > 1 && passes == 0) return 2 * kn_fft_cost(chirp_length(n)) + 3 * (double)chirp_length(n);
+    double one = 0; /* of a number */
+    for (uint32_t k = 0; k < passes; k++) one += factor[k] % 2 ? 1 + (double)factor[k] / 2 : 2;
+    return one * (double)n;
+}
+
 void kn_fft_run(const kn_fft *f, double *re, double *im, int64_t lanes, double *room)
 {
     if (f->chirp) run_chirp(f, re, im, lanes, room);

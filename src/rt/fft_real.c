@@ -32,6 +32,8 @@ kiln_status kn_real_fft_new(kiln_ctx *ctx, kn_arena *arena, int64_t n, int sign,
 
 int64_t kn_real_fft_room(int64_t n) { return kn_fft_room(complex_length(n)); }
 
+double kn_real_fft_cost(int64_t n) { return kn_fft_cost(complex_length(n)) + (double)n; }
+
 /* Both ends of a pair, k and h - k, k < h - k: first scaled sums, then the differences turned by v: halves of the two formulas. */
 static void pair(double *ar, double *ai, double *br, double *bi, double scale, double vr, double vi, int64_t lanes)
 {

@@ -11,17 +11,27 @@
 
 typedef void (*kn_function)(void);
 
+struct kiln_call;
+struct kiln_table;
+
+/* Who works on a call of a routine: the threads that come, or, without a table, the caller alone. */
+typedef struct kn_crew {
+    const struct kiln_table *table;
+    const struct kiln_call *call;
+    char *own; /* memory of each thread's own: that of thread `part` is at own + part * apart */
+    size_t apart;
+} kn_crew;
+
 /* A routine on whole arrays as one statement `call` calls it. */
 typedef struct kn_bound {
     void (*run)(const void *self, void *const *arrays, void *work);
     const void *self;
+    void (*run_shared)(const void *self, void *const *arrays, void *work, const kn_crew *crew);
 } kn_bound;
 
 /* Iterations lo..hi of a loop that code has set apart: `frame` holds what they need from outside, `part` says whose memory of their own
  * they use. */
 typedef void (*kn_range)(void *const *frame, int64_t lo, int64_t hi, int64_t part);
-struct kiln_call;
-struct kiln_table;
 /* Runs all of lo..hi, maybe in pieces that are multiples of `unit` long and in several threads; `cost` is of one iteration. */
 typedef void (*kn_split)(const struct kiln_table *t, const struct kiln_call *call, kn_range range, void *const *frame, int64_t lo, int64_t hi,
                          int64_t unit, int64_t cost);

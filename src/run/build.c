@@ -145,6 +145,7 @@ static kiln_status bind_calls(kiln_ctx *ctx, kiln_exec *f, const kn_image *image
         const kn_call *c = &image->calls[i];
         size_t bytes;
         bound[i].run = c->routine->run;
+        bound[i].run_shared = c->routine->run_shared;
         KILN_TRY(c->routine->bind(ctx, &f->arena, c, &bound[i].self, &bytes));
     }
     return KILN_OK;

@@ -198,6 +198,23 @@ static void add_records(void *ud, const kn_jaxpr *j)
     }
 }
 
+/* Loops over arrays of lanes are looked for where equal loops are one and what no trip changes is outside. */
+static kiln_status optimise(compile *c)
+{
+    const kn_opt_options o = {.flush = c->r.loops.flush};
+    kn_prog *slots = NULL, *lowered = NULL;
+    KILN_TRY(kn_optimise(c->ctx, c->lowered, &o, &c->optimised));
+    KILN_TRY(kn_arrays_in_slots(c->ctx, c->optimised, &slots));
+    if (!slots) return KILN_OK;
+    kiln_prog_release(c->optimised);
+    c->optimised = NULL;
+    kiln_status status = kn_lower(c->ctx, slots, &lowered);
+    if (status == KILN_OK) status = kn_optimise(c->ctx, lowered, &o, &c->optimised);
+    kiln_prog_release(lowered);
+    kiln_prog_release(slots);
+    return status;
+}
+
 /* Each phase up to and including `last`. */
 typedef enum phase { LOWER, OPTIMISE, LOOPS } phase;
 
@@ -212,7 +229,7 @@ static kiln_status to_loops(compile *c, phase last)
     KILN_TRY(dump_prog(c, c->lowered, "lowered"));
     if (last == LOWER) return KILN_OK;
     start = kn_now_ms();
-    KILN_TRY(kn_optimise(c->ctx, c->lowered, &(kn_opt_options){.flush = c->r.loops.flush}, &c->optimised));
+    KILN_TRY(optimise(c));
     c->info.optimise_ms = kn_now_ms() - start;
     KILN_TRY(dump_prog(c, c->optimised, "optimised"));
     if (kn_prog_open(c->p)) KILN_TRY(kn_sized_least(c->ctx, c->p, c->lowered, c->optimised, &c->least));

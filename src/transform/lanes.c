@@ -26,7 +26,7 @@
 #include "prims.gen.h"
 
 /* The least number of slots makes arrays that do not fit into registers one element at a time, so that steps are vectors. */
-enum { MOST_SLOTS = 64, LEAST_SLOTS = 17, LANES_A_SLOT = 60, MOST_CARRIES = 12 };
+enum { MOST_SLOTS = 64, LEAST_SLOTS = 17, LANES_A_SLOT = 60, MOST_CARRIES = 12, USEFUL_STEPS = 8 };
 
 typedef struct slots {
     const kn_rules *r;
@@ -61,17 +61,23 @@ static bool scalar_body(const kn_jaxpr *j)
     return true;
 }
 
+int64_t kn_slots_for(int64_t lanes)
+{
+    int64_t width = LEAST_SLOTS;
+    while (width < MOST_SLOTS && (width / 8 + 1) * 8 * LANES_A_SLOT <= lanes) width = (width / 8 + 1) * 8;
+    return lanes < LEAST_SLOTS * LANES_A_SLOT ? 0 : width;
+}
+
 static bool matches(const kn_jaxpr *j, const kn_eqn *e, slots *s)
 {
     if (e->prim != &kn_prim_scan) return false;
     kn_scan_parts p = kn_scan_parts_of(e);
-    if (p.carries || p.body->neqns != 1 || p.body->nconsts || p.body->eqns[0].prim != &kn_prim_while || p.length < LEAST_SLOTS * LANES_A_SLOT) return false;
-    *s = (slots){.j = j, .e = e, .body = p.body, .loop = &p.body->eqns[0], .lanes = p.length, .width = LEAST_SLOTS};
+    if (p.carries || p.body->neqns != 1 || p.body->nconsts || p.body->eqns[0].prim != &kn_prim_while) return false;
+    *s = (slots){.j = j, .e = e, .body = p.body, .loop = &p.body->eqns[0], .lanes = p.length, .width = kn_slots_for(p.length)};
     s->w = kn_while_parts_of(s->loop);
     s->consts = s->w.cond_consts + s->w.body_consts;
     s->n = s->loop->nin - s->consts;
-    while (s->width < MOST_SLOTS && (s->width / 8 + 1) * 8 * LANES_A_SLOT <= s->lanes) s->width = (s->width / 8 + 1) * 8;
-    if (s->n == 0 || s->n > MOST_CARRIES || s->consts > MOST_CARRIES || !scalar_body(s->w.cond) || !scalar_body(s->w.body)) return false;
+    if (s->width == 0 || s->n == 0 || s->n > MOST_CARRIES || s->consts > MOST_CARRIES || !scalar_body(s->w.cond) || !scalar_body(s->w.body)) return false;
     for (uint32_t i = 0; i < s->loop->nin; i++)
         if (kn_type_of(p.body, s->loop->in[i]).rank) return false;
     for (uint32_t k = 0; k < p.body->nout; k++) {
@@ -94,11 +100,13 @@ static kn_atom integer(kn_low *l, int64_t v)
     if (l->status == KILN_OK) l->status = kn_build_literal(l->b, KILN_I64, (kn_scalar){.i = v}, &a);
     return a;
 }
-static kn_atom sum(kn_low *l, kn_atom flags, kiln_dtype d)
+/* How many of the slots; there are no more than narrow integers count. */
+static kn_atom count(kn_low *l, kn_atom flags)
 {
     static const int64_t axis = 0;
-    kn_atom v = kn_low_convert(l, flags, d);
-    return kn_low_op(l, &kn_prim_reduce_sum, (kn_param[]){KN_INTS(1, &axis), KN_NONE}, &v, 1);
+    kn_atom v = kn_low_convert(l, flags, KILN_I64);
+    v = kn_low_op(l, &kn_prim_reduce_sum, (kn_param[]){KN_INTS(1, &axis), KN_NONE}, &v, 1);
+    return v;
 }
 static kn_atom literal(kn_low *l, const slots *s, uint32_t i)
 {
@@ -151,18 +159,27 @@ static kiln_status call_step(const slots *s, kn_build *b, const kn_atom *constan
     return kn_low_inline(b, s->step, s->loop, in, out);
 }
 
-/* ---- the loop over steps: carries are run, then those of the while ---- */
+/* ---- the loop over steps: carries are what may be lost, how many run, run, then those of the while ---- */
 
+enum { LOST, RUNNING, RUN, STEPS };
+
+/* How many slots do not run. */
+static kn_atom idle(const slots *s, kn_low *l, kn_atom running) { return kn_low2(l, &kn_prim_sub, integer(l, s->width), running); }
+
+/* Goes on while a slot runs, and while the steps of slots that have ended are few beside the useful ones: `weight` 0 says that no lane waits. */
 static kiln_status inner_cond(const slots *s, const kn_jaxpr **out)
 {
     kn_build b;
-    kn_atom least, run, ignored;
+    kn_atom weight, state[STEPS], ignored;
     open(s, &b);
     kn_low l = {&b, KILN_OK};
-    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I32), &least));
-    KILN_TRY(kn_build_input(&b, over(s, KILN_BOOL), &run));
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &weight));
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &state[LOST]));
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &state[RUNNING]));
+    KILN_TRY(kn_build_input(&b, over(s, KILN_BOOL), &state[RUN]));
     for (uint32_t k = 0; k < s->n; k++) KILN_TRY(kn_build_input(&b, over(s, carry_dtype(s, k)), &ignored));
-    kn_atom more = kn_low2(&l, &kn_prim_gt, sum(&l, run, KILN_I32), least);
+    kn_atom lost = kn_low2(&l, &kn_prim_mul, weight, idle(s, &l, state[RUNNING]));
+    kn_atom more = kn_low2(&l, &kn_prim_and, kn_low2(&l, &kn_prim_gt, state[RUNNING], integer(&l, 0)), kn_low2(&l, &kn_prim_ge, state[LOST], lost));
     KILN_TRY(l.status);
     return kn_build_finish(&b, &more, 1, out);
 }
@@ -181,19 +198,25 @@ static kiln_status constants_in(const slots *s, kn_low *l, kn_atom *c)
 static kiln_status inner_body(const slots *s, const kn_jaxpr **out)
 {
     kn_build b;
-    kn_atom c[MOST_CARRIES], carry[MOST_CARRIES], next[MOST_CARRIES + 1], run, go;
+    kn_atom weight, c[MOST_CARRIES], state[STEPS], carry[MOST_CARRIES], next[STEPS + MOST_CARRIES], go;
     open(s, &b);
     kn_low l = {&b, KILN_OK};
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &weight));
     KILN_TRY(constants_in(s, &l, c));
-    KILN_TRY(kn_build_input(&b, over(s, KILN_BOOL), &run));
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &state[LOST]));
+    KILN_TRY(kn_build_input(&b, KILN_SCALAR(KILN_I64), &state[RUNNING]));
+    KILN_TRY(kn_build_input(&b, over(s, KILN_BOOL), &state[RUN]));
     for (uint32_t k = 0; k < s->n; k++) KILN_TRY(kn_build_input(&b, over(s, carry_dtype(s, k)), &carry[k]));
-    KILN_TRY(call_step(s, &b, c, carry, next + 1));
-    for (uint32_t k = 0; k < s->n; k++) next[1 + k] = kn_low_select(&l, run, next[1 + k], carry[k]);
+    KILN_TRY(call_step(s, &b, c, carry, next + STEPS));
+    for (uint32_t k = 0; k < s->n; k++) next[STEPS + k] = kn_low_select(&l, state[RUN], next[STEPS + k], carry[k]);
     KILN_TRY(l.status);
-    KILN_TRY(call_cond(s, &b, c, next + 1, &go));
-    next[0] = kn_low2(&l, &kn_prim_and, run, go);
+    KILN_TRY(call_cond(s, &b, c, next + STEPS, &go));
+    kn_atom lost = kn_low2(&l, &kn_prim_mul, weight, idle(s, &l, state[RUNNING]));
+    next[LOST] = kn_low2(&l, &kn_prim_sub, kn_low2(&l, &kn_prim_add, state[LOST], state[RUNNING]), lost);
+    next[RUN] = kn_low2(&l, &kn_prim_and, state[RUN], go);
+    next[RUNNING] = count(&l, next[RUN]);
     KILN_TRY(l.status);
-    return kn_build_finish(&b, next, 1 + s->n, out);
+    return kn_build_finish(&b, next, STEPS + s->n, out);
 }
 
 /* ---- the loop over lanes: carries are the next lane, the slots' lanes, carries, own constants, results ---- */
@@ -255,26 +278,31 @@ static void constants_of(kn_low *l, const slots *s, const state *x, const kn_ato
 static kiln_status steps(const slots *s, kn_low *l, state *x, const kn_atom *c, kn_atom live, kn_atom *run)
 {
     const kn_jaxpr *cond, *body;
-    kn_atom in[2 * MOST_CARRIES + 2], out[MOST_CARRIES + 1], go;
+    kn_atom in[2 + STEPS + 2 * MOST_CARRIES], out[STEPS + MOST_CARRIES], go;
     uint32_t n = 0, consts;
     KILN_TRY(inner_cond(s, &cond));
     KILN_TRY(inner_body(s, &body));
-    kn_atom most = kn_low2(l, &kn_prim_sub, sum(l, live, KILN_I32), kn_low_num(l, KILN_I32, (double)(s->width / 8)));
-    in[n++] = kn_low2(l, &kn_prim_max, most, kn_low_num(l, KILN_I32, 0));
+    kn_atom waits = kn_low2(l, &kn_prim_lt, x->next, integer(l, s->lanes));
+    kn_atom weight = kn_low_select(l, waits, integer(l, USEFUL_STEPS), integer(l, 0));
+    in[n++] = in[1] = weight;
+    n = 2;
     for (uint32_t i = 0; i < s->consts; i++)
         if (!kn_is_literal(s->loop->in[i])) in[n++] = c[i];
     consts = n - 1;
     KILN_TRY(l->status);
     KILN_TRY(call_cond(s, l->b, c, x->carry, &go));
-    in[n++] = kn_low2(l, &kn_prim_and, live, go);
+    in[n + RUN] = kn_low2(l, &kn_prim_and, live, go);
+    in[n + RUNNING] = count(l, in[n + RUN]);
+    in[n + LOST] = integer(l, 0);
+    n += STEPS;
     for (uint32_t k = 0; k < s->n; k++) in[n++] = x->carry[k];
     kn_param params[KN_WHILE_PARAMS];
     kn_while_params(params, cond, 1, body, consts);
     params[KN_WHILE_LANES] = KN_INT(s->width);
     KILN_TRY(l->status);
-    KILN_TRY(kn_build_eqn(l->b, &kn_prim_while, params, in, n, out, 1 + s->n));
-    *run = out[0];
-    memcpy(x->carry, out + 1, s->n * sizeof *out);
+    KILN_TRY(kn_build_eqn(l->b, &kn_prim_while, params, in, n, out, STEPS + s->n));
+    *run = out[RUN];
+    memcpy(x->carry, out + STEPS, s->n * sizeof *out);
     return KILN_OK;
 }
 
@@ -304,7 +332,7 @@ static kiln_status outer_body(const slots *s, const kn_jaxpr **out)
     kn_atom rank = kn_low_op(&l, &kn_prim_cumsum, (kn_param[]){KN_INT(0), KN_BOOL(false)}, &wide, 1);
     kn_atom taken = kn_low2(&l, &kn_prim_sub, kn_low2(&l, &kn_prim_add, rank, x.next), integer(&l, 1));
     x.lane = kn_low_select(&l, ended, taken, x.lane);
-    x.next = kn_low2(&l, &kn_prim_add, x.next, sum(&l, ended, KILN_I64));
+    x.next = kn_low2(&l, &kn_prim_add, x.next, count(&l, ended));
     for (uint32_t k = 0; k < s->n; k++) x.carry[k] = kn_low_select(&l, ended, in_lanes(&l, s, s->consts + k, operands, x.lane), x.carry[k]);
     for (uint32_t i = 0, k = 0; i < s->consts; i++)
         if (differs(s, i)) x.own[k] = kn_low_select(&l, ended, in_lanes(&l, s, i, operands, x.lane), x.own[k]), k++;
@@ -356,80 +384,28 @@ static kiln_status replace(slots *s, kn_build *b, const kn_atom *operands, kn_at
 
 /* ---- the program ---- */
 
-static void any_in(void *ud, const kn_jaxpr *j)
-{
-    bool *any = ud;
-    slots s;
-    for (uint32_t k = 0; k < j->neqns && !*any; k++) {
-        *any = matches(j, &j->eqns[k], &s);
-        kn_eqn_bodies(&j->eqns[k], any_in, any);
-    }
-}
-
-static kiln_status rewrite(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out);
-
-static kiln_status in_param(const kn_rules *r, const kn_param *p, kn_param *out)
-{
-    *out = *p;
-    if (p->kind == KN_P_JAXPR) return rewrite(r, p->jaxpr, &out->jaxpr);
-    if (p->kind != KN_P_TUPLE && p->kind != KN_P_RECORD) return KILN_OK;
-    kn_param *items = KN_NEWN(&r->prog->arena, kn_param, p->n);
-    KILN_TRY_MEM(r->ctx, items);
-    for (uint32_t i = 0; i < p->n; i++) KILN_TRY(in_param(r, &p->items[i], &items[i]));
-    out->items = items;
-    return KILN_OK;
-}
-
-static kiln_status one(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, kn_atom *map)
+static bool may_slot(const kn_jaxpr *j, const kn_eqn *e)
 {
     slots s;
-    if (!matches(j, e, &s)) {
-        kn_eqn own = *e;
-        kn_param *params = KN_NEWN(&r->prog->arena, kn_param, e->prim->nparams);
-        KILN_TRY_MEM(r->ctx, params);
-        for (uint32_t i = 0; i < e->prim->nparams; i++) KILN_TRY(in_param(r, &e->params[i], &params[i]));
-        own.params = params;
-        return kn_build_copy(b, j, &own, map);
-    }
+    return matches(j, e, &s);
+}
+
+static kiln_status slot(const kn_rules *r, kn_build *b, const kn_jaxpr *j, const kn_eqn *e, const kn_atom *operands, kn_atom *y, bool *done)
+{
+    slots s;
+    *done = matches(j, e, &s);
     s.r = r;
-    kiln_status status = KILN_OK;
-    kn_atom *in = KN_NEWN(&r->prog->arena, kn_atom, e->nin + 1), *y = KN_NEWN(&r->prog->arena, kn_atom, e->nout + 1);
-    KILN_TRY_MEM(r->ctx, in && y);
-    for (uint32_t i = 0; i < e->nin; i++) in[i] = kn_build_map(b, j, e->in[i], map, &status);
-    KILN_TRY(status);
-    b->scope = e->scope, b->loc = e->loc;
-    KILN_TRY(replace(&s, b, in, y));
-    for (uint32_t i = 0; i < e->nout; i++) map[e->out[i]] = y[i];
-    return KILN_OK;
+    return *done ? replace(&s, b, operands, y) : KILN_OK;
 }
 
-static kiln_status rewrite(const kn_rules *r, const kn_jaxpr *j, const kn_jaxpr **out)
-{
-    bool any = false;
-    kn_build b;
-    kn_atom *map, *y = KN_NEWN(&r->prog->arena, kn_atom, j->nout + 1);
-    *out = j;
-    any_in(&any, j);
-    if (!any) return KILN_OK;
-    KILN_TRY_MEM(r->ctx, y);
-    KILN_TRY(kn_open(r, &b, j, &map));
-    for (uint32_t k = 0; k < j->neqns; k++) KILN_TRY(one(r, &b, j, &j->eqns[k], map));
-    kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < j->nout; i++) y[i] = kn_build_map(&b, j, j->out[i], map, &status);
-    KILN_TRY(status);
-    return kn_build_finish(&b, y, j->nout, out);
-}
+kiln_status kn_lanes_in_slots(kiln_ctx *ctx, const kn_prog *p, kn_prog **out) { return kn_prog_replace(ctx, p, may_slot, slot, out); }
 
-static kiln_status all(const kn_rules *r, const kn_jaxpr *j, const void *how, const kn_jaxpr **out)
+kiln_status kn_arrays_in_slots(kiln_ctx *ctx, const kn_prog *p, kn_prog **out)
 {
-    (void)how;
-    return rewrite(r, j, out);
-}
-
-kiln_status kn_lanes_in_slots(kiln_ctx *ctx, const kn_prog *p, kn_prog **out)
-{
-    bool any = false;
+    kn_prog *lanes;
     *out = NULL;
-    any_in(&any, p->main);
-    return any ? kn_prog_apply(ctx, p, all, NULL, out) : KILN_OK;
+    KILN_TRY(kn_prog_replace(ctx, p, kn_may_unbatch, kn_unbatch, &lanes));
+    kiln_status status = lanes ? kn_lanes_in_slots(ctx, lanes, out) : KILN_OK;
+    kiln_prog_release(lanes);
+    return status;
 }

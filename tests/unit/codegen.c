@@ -311,6 +311,20 @@ static void test_pieces_compute_the_same(void **state)
     }
 }
 
+/* At level 0 sums of a tile stand in memory, aligned, between two trips and two trips: no phi has a vector, and none is wider than the machine's. */
+static void test_quick_products_are_native(void **state)
+{
+    enum { ROWS = 4, VECTORS = 2, TRIPS = 2 };
+    kiln_ctx *ctx = *state;
+    kiln_prog *p = product(ctx, 64);
+    assert_int_equal(times(ctx, p, 0, "= call <8 x float> @llvm.fma"), ROWS * VECTORS * TRIPS);
+    assert_int_equal(times(ctx, p, 0, "= phi <"), 0);
+    assert_int_equal(times(ctx, p, 0, "load <16 x float>") + times(ctx, p, 0, "store <16 x float>") + times(ctx, p, 0, "insertelement <16"), 0);
+    assert_true(times(ctx, p, 0, "alignstack=32") > 0);
+    assert_true(times(ctx, p, 2, "= phi <") > 0);
+    kiln_prog_release(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_loops_of_known_length_have_no_guard),
         cmocka_unit_test(test_equal_nests_are_one_function), cmocka_unit_test(test_code_grows_with_the_program),
         cmocka_unit_test(test_level_two_is_for_what_takes_long),  cmocka_unit_test(test_what_runs_often_is_made_well), cmocka_unit_test(test_pieces_compute_the_same),
+        cmocka_unit_test(test_quick_products_are_native),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

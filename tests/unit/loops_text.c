@@ -69,6 +69,8 @@ static const struct {
     {CALLS "{ call cholesky(0, 2, 1) x = a work k }", 4, 3, "call: the workspace is no scratch"},
     {CALLS "{ call cholesky(0, 2, 1) x = a work n }", 4, 3, "call: a workspace of 8 bytes where"},
     {CALLS "{ call cholesky(0, 2, 1) x = a }", 4, 3, "call: a workspace of 0 bytes where"},
+    {CALLS "{ call cholesky(0, 2, 1) x = a work w parts n }", 4, 3, "call: cholesky is not shared by threads"},
+    {CALLS "{ call fft(0, 1, 2, 1) x = a parts w }", 4, 3, "call: what each thread needs is not its own"},
     {CALLS "{ loop %1 in 0 .. 8 width 4 { call cholesky(0, 2, 1) x = a work w } }", 4, 31, "call: inside code that runs in lanes"},
     {CALLS "slot v: f64[4] scratch 64\n{ call cholesky(0, 2, 1) v = a work w }", 5, 3, "call: arrays 0 and 2 share scratch"},
     {HEAD "{ % }", 4, 3, "'%' without the number of a value"},

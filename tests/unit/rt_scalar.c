@@ -145,6 +145,14 @@ static void test_floats(void **state)
         assert_false(op(KN_S_le, d, F(nan), F(1)).b);
         assert_f(op(KN_S_sqrt, d, F(-0.0), F(0)), -0.0);
         assert_nan(op(KN_S_sqrt, d, F(-1), F(0)));
+        for (int k = 0; k < 1000; k++) { /* the general way differs from the product for some */
+            kn_scalar x = to(KILN_F64, d, F((k % 2 ? 1 : -1) * ldexp(1 + k / 977.0, k % 7 - 3)));
+            assert_f(op(KN_S_pow, d, x, F(1)), x.f);
+            assert_f(op(KN_S_pow, d, x, F(2)), op(KN_S_mul, d, x, x).f);
+        }
+        assert_f(op(KN_S_pow, d, F(-0.0), F(1)), -0.0);
+        assert_f(op(KN_S_pow, d, F(-0.0), F(2)), 0.0);
+        assert_f(op(KN_S_pow, d, F(-INFINITY), F(2)), INFINITY);
     }
     /* exact remainder of a large quotient; SLEEF's own is wrong there */
     assert_f(op(KN_S_rem, KILN_F64, F(1e300), F(3)), fmod(1e300, 3));
