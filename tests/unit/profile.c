@@ -339,6 +339,34 @@ static void test_at_cap(void **state)
     kiln_graph_release(g);
 }
 
+/* A field that decays into subnormal numbers is named; where these are made zeros, the report says so. */
+static void test_subnormal(void **state)
+{
+    static const char still[] = "format: graph/1\n"
+                                "timestep: 0.01\n"
+                                "nodes:\n"
+                                "  spring: {type: spring, stiffness: 30, damping: 2, initial_position: 1, initial_velocity: 1e-42}\n";
+    kiln_ctx *contexts[2] = {*state, NULL};
+    kiln_ctx_opts o = KILN_CTX_OPTS_INIT;
+    o.fast = "flush";
+    assert_int_equal(kiln_ctx_create(&o, &contexts[1]), KILN_OK);
+    for (int flush = 0; flush < 2; flush++) {
+        kiln_graph *g = load(contexts[flush], still);
+        kiln_profile *p = profile(contexts[flush], g, 10, 0, 0);
+        char *text;
+        size_t n;
+        bool named = false;
+        for (uint32_t i = 0; i < p->n_recommendations; i++) named = named || strstr(p->recommendations[i], "spring.velocity (1 of 1). ");
+        assert_int_equal(named, !flush);
+        assert_ok(contexts[flush], kiln_profile_text(contexts[flush], p, &text, &n));
+        assert_int_equal(strstr(text, "Fast:         flush") != NULL, flush);
+        kiln_text_free(contexts[flush], text, n);
+        kiln_profile_release(p);
+        kiln_graph_release(g);
+    }
+    kiln_ctx_release(contexts[1]);
+}
+
 static void test_times(void **state)
 {
     kiln_ctx *ctx = *state;
@@ -547,7 +575,7 @@ int main(void)
         cmocka_unit_test(test_graph_stays), cmocka_unit_test(test_initial_stays), cmocka_unit_test(test_names),
         cmocka_unit_test(test_ticks_change_nothing), cmocka_unit_test(test_levels),
         cmocka_unit_test(test_counts),      cmocka_unit_test(test_stat_steps),    cmocka_unit_test(test_iterations),
-        cmocka_unit_test(test_at_cap),      cmocka_unit_test(test_times),         cmocka_unit_test(test_nodes_alone_scale),
+        cmocka_unit_test(test_at_cap), cmocka_unit_test(test_subnormal),      cmocka_unit_test(test_times),         cmocka_unit_test(test_nodes_alone_scale),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_text),          cmocka_unit_test(test_number_text),
         cmocka_unit_test(test_reports),     cmocka_unit_test(test_allocations),
     };
