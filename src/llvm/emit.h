@@ -107,6 +107,7 @@ typedef struct kn_emit {
     unsigned vector_bytes; /* of a native vector */
     bool two_levels, entry_hot; /* heat.c: the entry is at level 2, and so is .. */
     bool *hot;                  /* .. this statement of the program */
+    bool hot_ranges;            /* heat.c: all of them are loops that may be split, whose ranges alone are at level 2 */
     uint32_t *mark, marks; /* frame.c */
     uint32_t ranges, pieces;
     kn_ll frame;      /* of the pieces that the function calls; NULL: none yet */
@@ -212,6 +213,7 @@ bool kn_emit_stays(const kn_loops *l, kn_lv v);      /* in the function that it 
 bool kn_emit_pieces(kn_emit *e, const kn_lblock *b); /* false: the block is better made as it is */
 
 /* ---- range.c ---- */
+bool kn_is_split(const kn_linst *in);
 void kn_emit_split_loop(kn_emit *e, kn_lv v, const kn_linst *in);
 
 /* ---- flow.c, lanes.c ---- */

@@ -248,7 +248,7 @@ static void emit_loop(kn_emit *e, kn_lv v, const kn_linst *in)
 {
     const kn_lregion *r = in->region;
     const kn_lblock *body = &r->blocks[0];
-    if (r->cost) {
+    if (kn_is_split(in)) {
         kn_emit_split_loop(e, v, in);
         return;
     }

@@ -162,3 +162,22 @@ void kn_frame_open(kn_emit *e, const kn_taken *t, const kn_aside *a)
         e->ptr[t->slots.v[i]] = holds(e, t, t->slots.v[i], a->pointers[i]) ? load(e, frame, KN_FRAME_FIXED + t->values.n + i, pointer(e)) : NULL;
 }
 
+/* ---- functions beside the entry ---- */
+
+void kn_declare_inside(kn_emit *e, const char *name, LLVMTypeRef type, bool here)
+{
+    kn_emit_declare(e, name, type);
+    LLVMSetLinkage(e->fn, here ? LLVMInternalLinkage : LLVMExternalLinkage);
+    LLVMSetVisibility(e->fn, here ? LLVMDefaultVisibility : LLVMHiddenVisibility);
+}
+
+kn_ll kn_known_here(kn_emit *e, kn_ll fn)
+{
+    size_t n;
+    const char *name = LLVMGetValueName2(fn, &n);
+    kn_ll known = LLVMGetNamedFunction(e->m, name);
+    if (known) return known;
+    known = LLVMAddFunction(e->m, name, LLVMGlobalGetValueType(fn));
+    LLVMSetVisibility(known, LLVMHiddenVisibility);
+    return known;
+}

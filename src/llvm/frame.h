@@ -40,4 +40,8 @@ kn_aside kn_frame_put_aside(kn_emit *e, const kn_taken *t);
 void kn_frame_open(kn_emit *e, const kn_taken *t, const kn_aside *a); /* of e->fn, whose first parameter is the frame */
 void kn_frame_take_back(kn_emit *e, const kn_taken *t, const kn_aside *a);
 
+/* A function of the module that is being filled, for it alone (`here`) or for the other level too. */
+void kn_declare_inside(kn_emit *e, const char *name, LLVMTypeRef type, bool here);
+kn_ll kn_known_here(kn_emit *e, kn_ll fn); /* as the module that is being filled knows it */
+
 #endif

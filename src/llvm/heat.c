@@ -2,7 +2,8 @@
 /* Level 2: what runs for a few per cent of a call is made at level 0, whatever its length, as code that is made well takes three times as
  * long to make. Statements of the program are cold from the cheapest one on, as long as all that is cold costs little of the whole, and none
  * of their instructions runs often in a call: costs are rough, and what they miss then weighs little against a compile. The
- * entry is of the heat of what has to stand in it; runs of statements of the other heat are functions. The values do not change. */
+ * entry is of the heat of what has to stand in it; runs of statements of the other heat are functions. Where all that is hot are loops that may be
+ * split over threads, which are functions anyway, nothing but these is made at level 2. The values do not change. */
 #include "llvm/emit.h"
 #include "loop/statements.h"
 
@@ -42,6 +43,33 @@ static uint32_t smooth(kn_emit *e, const kn_lblock *b, bool entry_hot)
     return cold;
 }
 
+/* A loop that may be split, or a plain one around such loops. */
+static bool is_ranges(const kn_loops *l, kn_lv v)
+{
+    const kn_linst *in = &l->inst.v[v];
+    const kn_lblock *b = in->op == KN_L_LOOP ? &in->region->blocks[0] : NULL;
+    uint32_t ranges = 0;
+    if (kn_is_split(in)) return true;
+    if (!b || in->region->width > 1) return false;
+    for (uint32_t i = 0; i < b->inst.n; i++) {
+        bool simple = l->inst.v[b->inst.v[i]].op == KN_L_CONST || l->inst.v[b->inst.v[i]].op == KN_L_SOP;
+        if (!simple && !is_ranges(l, b->inst.v[i])) return false;
+        ranges += !simple;
+    }
+    return ranges > 0;
+}
+
+/* Is every hot statement of that kind? */
+static bool only_ranges(const kn_emit *e, const kn_lblock *b)
+{
+    uint32_t ranges = 0;
+    for (uint32_t i = 0; i < b->inst.n; i++) {
+        if (e->hot[i] && !is_ranges(e->l, b->inst.v[i])) return false;
+        ranges += e->hot[i];
+    }
+    return ranges > 0;
+}
+
 void kn_emit_heat(kn_emit *e)
 {
     const kn_lblock *b = &e->l->top;
@@ -62,6 +90,10 @@ void kn_emit_heat(kn_emit *e)
         bool hot = all[i].weight && (sum > cost * cold_share || all[i].cost > MOST_RUNS * all[i].weight);
         e->hot[all[i].at] = hot;
         e->entry_hot = e->entry_hot || (hot && kn_emit_stays(e->l, b->inst.v[all[i].at]));
+    }
+    if ((e->hot_ranges = only_ranges(e, b))) {
+        e->two_levels = true;
+        return;
     }
     uint32_t cold = smooth(e, b, e->entry_hot);
     for (uint32_t i = n; i-- > 0;) /* constants go with what follows */

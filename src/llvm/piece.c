@@ -253,7 +253,7 @@ static LLVMTypeRef type_of(kn_emit *e)
 static bool elsewhere(const pieces *s, uint32_t i)
 {
     const kn_emit *e = s->e;
-    return e->two_levels && s->b == &e->l->top && e->hot[i] != e->entry_hot;
+    return e->two_levels && !e->hot_ranges && s->b == &e->l->top && e->hot[i] != e->entry_hot;
 }
 
 static void make_function(pieces *s, uint32_t from, uint32_t to, nest *n)
@@ -265,9 +265,7 @@ static void make_function(pieces *s, uint32_t from, uint32_t to, nest *n)
     if (e->failed) return;
     snprintf(name, sizeof name, "kiln_piece_%u", ++e->pieces);
     e->m = there;
-    kn_emit_declare(e, name, type_of(e));
-    LLVMSetLinkage(e->fn, there == here ? LLVMInternalLinkage : LLVMExternalLinkage);
-    LLVMSetVisibility(e->fn, there == here ? LLVMDefaultVisibility : LLVMHiddenVisibility);
+    kn_declare_inside(e, name, type_of(e), there == here);
     n->fn = e->fn;
     kn_frame_open(e, &n->taken, &a);
     kn_bb body = kn_block_new(e);
@@ -279,18 +277,6 @@ static void make_function(pieces *s, uint32_t from, uint32_t to, nest *n)
     LLVMBuildBr(e->b, body);
     kn_frame_take_back(e, &n->taken, &a);
     e->m = here;
-}
-
-/* The function as the module that is being filled knows it. */
-static kn_ll known_here(kn_emit *e, kn_ll fn)
-{
-    size_t n;
-    const char *name = LLVMGetValueName2(fn, &n);
-    kn_ll known = LLVMGetNamedFunction(e->m, name);
-    if (known) return known;
-    known = LLVMAddFunction(e->m, name, type_of(e));
-    LLVMSetVisibility(known, LLVMHiddenVisibility);
-    return known;
 }
 
 /* One frame serves all pieces that a function calls. */
@@ -312,7 +298,7 @@ static void call(kn_emit *e, const nest *n, const nest *as)
     uint32_t cell = kn_frame_cells(&as->taken);
     kn_ll frame = frame_of(e, cell + as->given.n);
     kn_frame_fill(e, &as->taken, frame);
-    LLVMBuildCall2(e->b, type_of(e), known_here(e, n->fn), &frame, 1, "");
+    LLVMBuildCall2(e->b, type_of(e), kn_known_here(e, n->fn), &frame, 1, "");
     for (uint32_t i = 0; i < as->given.n; i++, cell++) {
         kn_ll x = n->constant[i] ? n->constant[i] : LLVMBuildLoad2(e->b, n->types[i], kn_frame_cell(e, frame, cell), "");
         kn_set(e, as->given.v[i], x, false);
@@ -405,7 +391,7 @@ bool kn_emit_pieces(kn_emit *e, const kn_lblock *b)
         total += s.weight[i];
     }
     bool again = b == &e->l->top && count_nests(&s);
-    if (!again && total < LONG && !(e->two_levels && b == &e->l->top)) return false;
+    if (!again && total < LONG && !(e->two_levels && !e->hot_ranges && b == &e->l->top)) return false;
     for (uint32_t i = 0; i < b->inst.n; i++) uses_of(&s, b->inst.v[i], i);
     for (uint32_t i = 0; i < b->yields.n; i++) used(&s, b->yields.v[i], b->inst.n);
     run(&s, total);

@@ -12,15 +12,36 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Leaves the function in e->fn of what it gives back. */
+bool kn_is_split(const kn_linst *in) { return in->op == KN_L_LOOP && in->region->cost > 0; }
+
+/* Is it statement v, or inside of it? */
+static bool holds(const kn_loops *l, kn_lv v, const kn_linst *loop)
+{
+    const kn_linst *in = &l->inst.v[v];
+    bool found = in == loop;
+    for (uint32_t k = 0; in->op == KN_L_LOOP && !found && k < in->region->blocks[0].inst.n; k++) found = holds(l, in->region->blocks[0].inst.v[k], loop);
+    return found;
+}
+
+/* Where the loop's function is made: at level 2 when such loops are all that takes time, and the entry is not. */
+static LLVMModuleRef module_of(const kn_emit *e, const kn_linst *loop)
+{
+    const kn_lblock *b = &e->l->top;
+    for (uint32_t i = 0; e->hot_ranges && i < b->inst.n; i++)
+        if (e->hot[i] && holds(e->l, b->inst.v[i], loop)) return e->level[1];
+    return e->m;
+}
+
+/* The function of what it gives back stays in e->fn. */
 static kn_ll make_function(kn_emit *e, kn_lv v, const kn_linst *in, const kn_taken *t, LLVMTypeRef type)
 {
     char name[32];
+    LLVMModuleRef here = e->m;
     kn_aside a = kn_frame_put_aside(e, t);
     if (e->failed) return NULL;
     snprintf(name, sizeof name, "kiln_range_%u", ++e->ranges);
-    kn_emit_declare(e, name, type);
-    LLVMSetLinkage(e->fn, LLVMInternalLinkage);
+    e->m = module_of(e, in);
+    kn_declare_inside(e, name, type, e->m == here);
     kn_frame_open(e, t, &a);
     kn_bb body = kn_block_new(e);
     kn_enter(e, body);
@@ -31,7 +52,8 @@ static kn_ll make_function(kn_emit *e, kn_lv v, const kn_linst *in, const kn_tak
     LLVMPositionBuilderAtEnd(e->b, e->entry);
     LLVMBuildBr(e->b, body);
     kn_frame_take_back(e, t, &a);
-    return fn;
+    e->m = here;
+    return kn_known_here(e, fn);
 }
 
 static void call_split(kn_emit *e, const kn_linst *in, kn_ll fn, kn_ll frame)

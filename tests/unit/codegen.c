@@ -11,6 +11,7 @@
 
 typedef struct code {
     unsigned lines, functions, longest; /* of IR; lines of the longest function */
+    unsigned aside;                     /* functions at another level than what calls them */
     long slow;                          /* instructions for the slow selector, -1: not said */
 } code;
 
@@ -34,6 +35,7 @@ static code code_of(kiln_ctx *ctx, const kiln_prog *p, int tier)
     for (const char *s = text; *s; s = strchr(s, '\n') + 1) {
         c.lines++, inside++;
         if (strncmp(s, "define", 6) == 0) c.functions++, inside = 0;
+        c.aside += strncmp(s, "define hidden", 13) == 0;
         if (*s == '}' && inside > c.longest) c.longest = inside;
         if (strncmp(s, "; slow selector: ", 17) == 0) c.slow = strtol(s + 17, NULL, 10);
     }
@@ -225,7 +227,7 @@ static void test_level_two_is_for_what_takes_long(void **state)
 }
 
 /* A long nest over n elements that takes little of a call beside another one. */
-static long slow_beside_hot(kiln_ctx *ctx, int n)
+static code beside_hot(kiln_ctx *ctx, int n)
 {
     enum { LONG = 60, ROOM = 8000 };
     char *text = malloc(ROOM);
@@ -238,14 +240,31 @@ static long slow_beside_hot(kiln_ctx *ctx, int n)
     code c = code_of(ctx, p, 2);
     kiln_prog_release(p);
     free(text);
-    return c.slow;
+    return c;
 }
 
-/* However little of a call it takes: what runs a thousand times is not made at level 0. */
+/* However little of a call it takes: what runs a thousand times is not made at level 0. Here both nests may be split. */
 static void test_what_runs_often_is_made_well(void **state)
 {
-    assert_true(slow_beside_hot(*state, 800) >= 0);
-    assert_int_equal(slow_beside_hot(*state, 16000), -1);
+    assert_int_equal(beside_hot(*state, 800).aside, 1);
+    assert_int_equal(beside_hot(*state, 16000).aside, 2);
+}
+
+/* Where all that takes time are loops that may be split, in a plain loop too, the entry is made at level 0. */
+static void test_level_two_is_for_ranges(void **state)
+{
+    static const char *const texts[] = {
+        "{ lambda ; a:f32[1000000]. let b:f32[1000000] = sqrt a; c:f32[] = reduce_sum[axes=(0,) out_sharding=None] b in (c,) }",
+        "{ lambda ; a:f32[512,512] b:f32[512,512]. let c:f32[512,512] = dot_general[dimension_numbers=(([1], [0]), ([], []))\n"
+        "  out_sharding=None precision=None preferred_element_type=float32] a b in (c,) }",
+        "{ lambda ; a:f32[100]. let b:f32[100] = sqrt a in (b,) }"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        kiln_prog *p = parsed(*state, texts[i]);
+        code c = code_of(*state, p, 2);
+        assert_int_equal(c.aside, i < 2);
+        assert_true(i < 2 ? c.slow >= FRAME && c.slow <= 2 * FRAME : c.slow == -1);
+        kiln_prog_release(p);
+    }
 }
 
 static void test_code_grows_with_the_program(void **state)
@@ -332,7 +351,7 @@ int main(void)
         cmocka_unit_test(test_scalars_are_spread_once), cmocka_unit_test(test_copies_are_one_function),
         cmocka_unit_test(test_loops_of_known_length_have_no_guard),
         cmocka_unit_test(test_equal_nests_are_one_function), cmocka_unit_test(test_code_grows_with_the_program),
-        cmocka_unit_test(test_level_two_is_for_what_takes_long),  cmocka_unit_test(test_what_runs_often_is_made_well), cmocka_unit_test(test_pieces_compute_the_same),
+        cmocka_unit_test(test_level_two_is_for_what_takes_long),  cmocka_unit_test(test_what_runs_often_is_made_well), cmocka_unit_test(test_level_two_is_for_ranges), cmocka_unit_test(test_pieces_compute_the_same),
         cmocka_unit_test(test_quick_products_are_native),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
